@@ -18,10 +18,10 @@ import { readTargetInputs } from './plan/parse-references.ts'
 import type { Source } from './plan/target.ts'
 import { annotationPlace, buildAnnotations, buildWarnings } from './report/annotations.ts'
 import { safeLine, safeLines } from './report/escape.ts'
-import { title } from './report/headline.ts'
+import { titleOfRecord } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
 import { LogPrinter, renderMergedLog } from './report/log.ts'
-import { forReaders, redactRecord } from './report/redact-record.ts'
+import { omitPublicLogs, redactRecord } from './report/redact-record.ts'
 import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import type { Reporter } from './run/redacted-output.ts'
@@ -57,7 +57,7 @@ export async function runAction(action: ActionName): Promise<void> {
   let extras: Extras | undefined
   // Called last: a failed extra must not hide the verdict.
   const finishExtras = async (record: EndedRunRecord) => {
-    decide(record.outcome, title(record))
+    decide(record.outcome, titleOfRecord(record))
     await extras?.finish(record, cancelled.signal)
   }
   try {
@@ -283,7 +283,7 @@ async function openExtras(
 function recordOfReport(record: EndedRunRecord, { run }: Job): EndedRunRecord {
   if (run instanceof Error) return record
   // Merged reports contain only logs that may be published.
-  return { ...(record.gates === undefined ? forReaders(record, run) : record), run: reportRun(run) }
+  return { ...(record.gates === undefined ? omitPublicLogs(record, run) : record), run: reportRun(run) }
 }
 
 /**

@@ -4,7 +4,7 @@ import type { EndedRunRecord, TargetRecord } from './gate/run-record.ts'
 import { type ExtraName, knownExtras } from './inputs.ts'
 import { safeLine } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
-import { iso, shiftOf } from './report/json-report.ts'
+import { gateShiftMs, isoTime } from './report/json-report.ts'
 import { mapRecord } from './report/redact-record.ts'
 import { rollbackOf } from './report/rollback.ts'
 import { slowestStep } from './report/target-record.ts'
@@ -144,7 +144,7 @@ function changedResources(record: EndedRunRecord): string {
   const entries = record.targets.flatMap((target) => {
     const { change, changedAt } = target
     if (change !== 'recent' || changedAt === undefined) return []
-    return [entryOf(target, { changedAt: iso(changedAt + shiftOf(target, record)) })]
+    return [entryOf(target, { changedAt: isoTime(changedAt + gateShiftMs(target, record)) })]
   })
   return jsonArray(entries)
 }

@@ -19,7 +19,16 @@ import { parseReferences } from '../src/plan/parse-references.ts'
 import { parseWaitFor } from '../src/plan/reference-flags.ts'
 import { readHeader } from '../src/recording/reader.ts'
 import { buildAnnotations } from '../src/report/annotations.ts'
-import { code, html, markdown, mermaidName, prose, safeLine, safeLines, shortenWords } from '../src/report/escape.ts'
+import {
+  escapeHtml,
+  escapeMarkdown,
+  escapeProse,
+  inlineCode,
+  mermaidName,
+  safeLine,
+  safeLines,
+  shortenWords,
+} from '../src/report/escape.ts'
 import { renderReport } from '../src/report/json-report.ts'
 import { renderSummary } from '../src/report/summary.ts'
 import { settingsOf } from '../src/run/recorded-run.ts'
@@ -75,10 +84,10 @@ const readers: readonly [string, (text: string) => unknown][] = [
   ['a number', (text) => readInputs({ 'max-restarts': text })],
   ['plain text', safeLine],
   ['plain lines', safeLines],
-  ['Markdown', markdown],
-  ['prose', prose],
-  ['code', code],
-  ['HTML', html],
+  ['Markdown', escapeMarkdown],
+  ['prose', escapeProse],
+  ['code', inlineCode],
+  ['HTML', escapeHtml],
   ['a name in a diagram', mermaidName],
   ['long words', (text) => shortenWords(text, 40)],
   ['secrets in a text', knownSecrets.redact],

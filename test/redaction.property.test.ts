@@ -13,7 +13,7 @@ import { commentBody } from '../src/github/comment.ts'
 import { buildOutputs } from '../src/outputs.ts'
 import { RecordingWriter } from '../src/recording/writer.ts'
 import { buildAnnotations, buildWarnings } from '../src/report/annotations.ts'
-import { title } from '../src/report/headline.ts'
+import { titleOfRecord } from '../src/report/headline.ts'
 import { renderReport } from '../src/report/json-report.ts'
 import { LogPrinter } from '../src/report/log.ts'
 import { renderSummary } from '../src/report/summary.ts'
@@ -266,7 +266,7 @@ async function everyOutput(text: string, secrets: Secrets): Promise<Readonly<Rec
     report: renderReport(redacted),
     outputs: JSON.stringify(buildOutputs(redacted, { report: 'r', summary: 's' })),
     comment: commentBody(redacted, { origin: origin as never, name: 'Rollout', tracked: new Map() }),
-    status: title(redacted),
+    status: titleOfRecord(redacted),
     annotations: JSON.stringify([...buildAnnotations(redacted), ...buildWarnings(redacted)]),
     recording: readFileSync(path, 'utf8'),
   }

@@ -1,8 +1,8 @@
 import type { EndedRunRecord, MilestoneRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
 import { safeLine } from '../report/escape.ts'
-import { LogPrinter, tally } from '../report/log.ts'
-import { clockTexts, formatElapsed, outcomeLabels } from '../report/target-record.ts'
+import { LogPrinter, outcomeCountsText } from '../report/log.ts'
+import { formatElapsed, outcomeLabels, timeoutTexts } from '../report/target-record.ts'
 import type { Reporter } from '../run/redacted-output.ts'
 import { dim, type Line, line, paintLine, type Span } from '../views/line.ts'
 import {
@@ -126,7 +126,7 @@ const dots: Readonly<Record<MilestoneRecord['state'], Span>> = {
 /** One line for each open target: its milestones, the current milestone with its duration, and its first problem. */
 export function renderState(record: RunRecord, layout: StateLayout): string[] {
   const { targets, startedAt, finishedAt: now } = record
-  const { timeout } = clockTexts(record, targets)
+  const { timeout } = timeoutTexts(record, targets)
   const { names, rows } = layout
   const open = targets.flatMap((target, index) =>
     target.outcome === 'progressing' ? [{ target, name: names[index] ?? '' }] : [],
@@ -175,5 +175,5 @@ function progressOf({ milestones, message, problems }: TargetRecord, { startedAt
 function countOutcomes(targets: readonly TargetRecord[]): string {
   const [only, ...others] = targets
   if (only !== undefined && others.length === 0) return outcomeLabels[only.outcome].verb
-  return `${targets.length} targets: ${tally(targets)}`
+  return `${targets.length} targets: ${outcomeCountsText(targets)}`
 }

@@ -1,6 +1,6 @@
 import type { Outcome } from '../gate/outcome.ts'
 import type { RunRecord } from '../gate/run-record.ts'
-import { title } from '../report/headline.ts'
+import { titleOfRecord } from '../report/headline.ts'
 import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit } from './texts.ts'
 import { isOfRun, repositoryRequest } from './workflow-run.ts'
@@ -23,7 +23,7 @@ export class CommitStatus implements Extra {
       sha: headSha,
       context: name,
       state: record.outcome === 'progressing' ? 'pending' : commitState(record.outcome),
-      description: title(record, descriptionLimit),
+      description: titleOfRecord(record, descriptionLimit),
       target_url: origin.logUrl,
     })
     onOpened({ extra: this.name, id: 0, url: '', headSha, name })

@@ -3,7 +3,7 @@ import type { RunRecord } from '../gate/run-record.ts'
 import type { Inputs } from '../inputs.ts'
 import { namespacesOf } from '../plan/target.ts'
 import { safeLine } from '../report/escape.ts'
-import { title } from '../report/headline.ts'
+import { titleOfRecord } from '../report/headline.ts'
 import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit, leftOpenTitle } from './texts.ts'
 import { attemptMark, isOfEarlierAttempt, isOfRun, repositoryRequest } from './workflow-run.ts'
@@ -47,7 +47,7 @@ export class DeploymentStatus implements Extra {
       ...repositoryRequest(origin.run, signal),
       deployment_id: this.#id,
       state,
-      description: title(record, descriptionLimit),
+      description: titleOfRecord(record, descriptionLimit),
       log_url: origin.logUrl,
       environment_url: this.#settings.environmentUrl,
     })

@@ -5,8 +5,8 @@ import type { Inputs } from '../inputs.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import type { Reference } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
-import { markdown, safeLine } from '../report/escape.ts'
-import { title } from '../report/headline.ts'
+import { escapeMarkdown, safeLine } from '../report/escape.ts'
+import { titleOfRecord } from '../report/headline.ts'
 import { renderSummary } from '../report/summary.ts'
 import type { Shared } from './extra.ts'
 import type { WorkflowRun } from './workflow-run.ts'
@@ -133,17 +133,17 @@ export function boundedSummary(
   limit: number,
 ): string {
   const link = `[${commit.slice(0, 7)}](${run.repositoryUrl}/commit/${commit})`
-  const footer = `<sub>${markdown(name)} · commit ${link} · [log](${logUrl})</sub>\n`
+  const footer = `<sub>${escapeMarkdown(name)} · commit ${link} · [log](${logUrl})</sub>\n`
   const space = limit - footer.length
   // A character has at least one byte.
   const text = renderSummary(record, { tracked, maxBytes: space })
   if (text.length <= space) return text + footer
   const more = `The summary is too long to show here: ${counted(record.targets.length, 'target')}. See the job summary.`
-  return `### ${markdown(title(record))}\n\n${more}\n\n${footer}`
+  return `### ${escapeMarkdown(titleOfRecord(record))}\n\n${more}\n\n${footer}`
 }
 
 /** The summary of the last update, below a note with the outcome of a job that was killed. */
 export function belowNote(title: string, summary: string, start: string): string {
-  const note = `${start}> [!WARNING]\n> ${markdown(title)}. Below is the last state that was shown; the log has all.\n\n`
+  const note = `${start}> [!WARNING]\n> ${escapeMarkdown(title)}. Below is the last state that was shown; the log has all.\n\n`
   return note + summary.slice(0, commentLimit - note.length)
 }

@@ -3,12 +3,22 @@ import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxAnnotations } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { cut, safeLine, safeLines } from './escape.ts'
-import { decidingTarget, explainEnd, isFailing, type TargetWithName, title, titleLimit, withNames } from './headline.ts'
+import { cutText, safeLine, safeLines } from './escape.ts'
+import {
+  decidingTarget,
+  endDetails,
+  isFailing,
+  namedTargets,
+  type TargetWithName,
+  titleLimit,
+  titleOfRecord,
+} from './headline.ts'
 import { isManifest } from './target-details.ts'
 import { messageWithName, reasonHeadline } from './target-record.ts'
 
-/** An annotation, with the fields of `core.error` and `core.warning`. */
+/* The annotations of a record: errors and warnings that GitHub shows at lines of manifests. */
+
+/** An annotation, as `core.error` and `core.warning` expect it. */
 export interface Annotation {
   readonly title: string
   readonly message: string
@@ -16,16 +26,17 @@ export interface Annotation {
   readonly startLine?: number
 }
 
-/** The maximum length of an annotation. GitHub accepts 4,096 characters; fewer are readable beside a line of code. */
+/** The maximum length of an annotation. GitHub accepts 4,096 characters, but beside code a shorter text is readable. */
 const characterLimit = 1_500
-/** The maximum length of a line of an annotation: a pull request shows annotations in full. The summary has the longer text. */
+/** The maximum length of a line: pull requests show annotations in full. The summary contains the longer text. */
 const maxLineLength = 500
 
 /**
- * One error for each failed target, at its manifest line if known, and one error if the gate did not judge its targets.
- * If there are too many, the last error counts the rest. There is none if the gate was cancelled or has no targets.
- * Merged gates have one error together, because their own jobs have annotated the targets.
- * @param tracked the files that GitHub can show; by default unknown
+ * The errors of a record: one for each failed target, at its manifest line if known. If the outcome is `unknown` or
+ * `misconfigured`, the first error is about the gate. If there are too many errors, the last error counts the rest.
+ * None if the gate was cancelled or has no targets. Merged gates have one error together, because their own jobs have
+ * annotated the targets.
+ * @param tracked the files that GitHub can show; empty if unknown
  */
 export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new Map()): Annotation[] {
   const { targets, outcome, gates } = record
@@ -33,8 +44,8 @@ export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new 
   const deciding = decidingTarget(record)
   const isOwn = outcome === 'unknown' || outcome === 'misconfigured'
   const own = isOwn && targets.length > 0 ? [gateAnnotation(record)] : []
-  // The deciding target must not be among those that are only counted.
-  const failing = withNames(record)
+  // The deciding target comes first: the last error may only count the others.
+  const failing = namedTargets(record)
     .filter(({ target }) => isFailing(target))
     .toSorted((one, other) => Number(other.target === deciding) - Number(one.target === deciding))
   const room = maxAnnotations - own.length
@@ -55,14 +66,14 @@ export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new 
 /** One warning for each target with warnings, at its manifest line if known. */
 export function buildWarnings(record: RunRecord, tracked: TrackedFiles = new Map()): Annotation[] {
   if (record.gates !== undefined) return []
-  return withNames(record)
+  return namedTargets(record)
     .flatMap(({ name, target: { source, warnings = [] } }) => {
       if (warnings.length === 0) return []
       const lines = warnings.flatMap((warning) => safeLines(warning, maxLineLength))
       return [
         {
           title: safeLine(name, titleLimit),
-          message: cut(lines.join('\n'), characterLimit),
+          message: cutText(lines.join('\n'), characterLimit),
           ...annotationPlace(source, tracked),
         },
       ]
@@ -71,9 +82,9 @@ export function buildWarnings(record: RunRecord, tracked: TrackedFiles = new Map
 }
 
 function gateAnnotation(record: RunRecord): Annotation {
-  const { messages, hint = '' } = explainEnd(record)
+  const { messages, hint = '' } = endDetails(record)
   const text = [...messages.flatMap((message) => safeLines(message, maxLineLength)), ...safeLines(hint, maxLineLength)]
-  return { title: title(record), message: cut(text.join('\n'), characterLimit) }
+  return { title: titleOfRecord(record), message: cutText(text.join('\n'), characterLimit) }
 }
 
 function targetAnnotation({ target, name, waiting }: TargetWithName, tracked: TrackedFiles): Annotation {
@@ -87,12 +98,12 @@ function targetAnnotation({ target, name, waiting }: TargetWithName, tracked: Tr
     ...safeLines(waiting, maxLineLength),
     ...(isPlaceless ? [safeLine(`${source?.file}, line ${source?.line}`, maxLineLength)] : []),
   ].join('\n')
-  return { title: safeLine(`${name}: ${words}`, titleLimit), message: cut(text, characterLimit) || words, ...place }
+  return { title: safeLine(`${name}: ${words}`, titleLimit), message: cutText(text, characterLimit) || words, ...place }
 }
 
 /**
- * The place of an annotation: the path in the repository and the line. Empty for an untracked file, which GitHub cannot
- * show.
+ * The place of an annotation: the path in the repository, and the line. Empty if git does not track the file: GitHub
+ * cannot show it.
  */
 export function annotationPlace(
   source: Source | undefined,

@@ -2,12 +2,11 @@ import { visibleText } from '../cluster/decoded-text.ts'
 import { shortenMiddle } from '../reasons/wording.ts'
 
 /**
- * The one place that makes text of the cluster harmless. Names, messages, events and logs may contain anything:
- * commands of the runner, terminal escapes, Markdown, HTML and Mermaid. Each function escapes for one place; never
- * apply one on top of another.
+ * Makes text from the cluster harmless. Names, messages, events and logs may contain anything: commands of the runner,
+ * terminal escapes, Markdown, HTML and Mermaid. Each function escapes for one place. Never escape a text twice.
  */
 
-/** Maximum length of a line: enough for each regular message. */
+/** The maximum length of a line: enough for a regular message. */
 const maxLineLength = 1_000
 const textLimit = 262_144
 
@@ -15,11 +14,11 @@ const lineBreak = /\r\n|[\n\r\v\f\x85\u2028\u2029]/g
 const zeroWidthSpace = '\u200b'
 
 /**
- * One line of plain text that is safe to print anywhere, also in the job's log. It has no line breaks, control
- * characters, terminal escapes, bidirectional overrides or invisible characters, and the runner does not read it as a
- * command. The runner (actions/runner, `ActionCommand.cs`) reads `::command` at the start of a trimmed line and
- * `##[command]` anywhere. Its comparison ignores invisible characters, so these are removed first.
- * @param limit maximum length of the result; longer text ends in `…`
+ * One line of plain text that is safe to print anywhere, also in the job log. The line has no line breaks, control
+ * characters, terminal escapes, bidirectional overrides or invisible characters, and no command of the runner. The
+ * runner (actions/runner, `ActionCommand.cs`) reads `::command` at the start of a trimmed line, and `##[command]`
+ * anywhere. It ignores invisible characters, so these are removed first.
+ * @param limit maximum length of the line; a longer text ends in `…`
  */
 export function safeLine(text: string, limit = maxLineLength): string {
   const line = visibleText(text.slice(0, limit * 4).toWellFormed())
@@ -28,12 +27,12 @@ export function safeLine(text: string, limit = maxLineLength): string {
     .replaceAll('##[', '## [')
     .replace(/^(\s*):(?=:)/, '$1: ')
     .trimEnd()
-  return cut(line, limit, text.length > limit * 4)
+  return cutText(line, limit, text.length > limit * 4)
 }
 
 /**
- * JSON that is safe in a terminal and in the log of a job, and equal when parsed: what {@link safeLine} removes is
- * written as `\u009b`. A line break between its values stays.
+ * JSON that is safe to print in a terminal and in the job log. Characters that {@link safeLine} removes are written as
+ * escapes such as `\u009b`, so the parsed value is the same. Line breaks between values remain.
  */
 export function printableJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent)
@@ -44,7 +43,8 @@ export function printableJson(value: unknown, indent?: number): string {
 }
 
 /**
- * The lines of a text, each made by {@link safeLine}, without empty lines at the start and end. Only the last 256 KiB are read.
+ * The lines of a text, each made safe by {@link safeLine}, without empty lines at the start and end. Only the last 256
+ * KiB of the text are read.
  */
 export function safeLines(text: string, limit = maxLineLength): string[] {
   const lines = text
@@ -56,14 +56,14 @@ export function safeLines(text: string, limit = maxLineLength): string[] {
   return first < 0 ? [] : lines.slice(first, last + 1)
 }
 
-/** Shortens a long name in the middle: its start and end distinguish it. */
-export function shorten(name: string, limit: number): string {
+/** Shortens a long name in the middle, because start and end distinguish it best. */
+export function shortenName(name: string, limit: number): string {
   return shortenMiddle(safeLine(name), limit)
 }
 
-/** Shortens long names in the middle, while each stays distinct from the others. */
+/** Shortens long names in the middle, but only as long as they remain distinct. */
 export function shortenNames(names: readonly string[], limit: number): readonly string[] {
-  const shown = names.map((name) => shorten(name, limit))
+  const shown = names.map((name) => shortenName(name, limit))
   const originals = Map.groupBy(names, (_, index) => shown[index])
   return names.map((name, index) => {
     const short = shown[index] ?? ''
@@ -71,13 +71,15 @@ export function shortenNames(names: readonly string[], limit: number): readonly 
   })
 }
 
-/** Shortens long words in the middle: a table cell is as wide as its longest word. The result must still be escaped. */
+/**
+ * Shortens long words in the middle, because a table cell is as wide as its longest word. The result is not escaped.
+ */
 export function shortenWords(text: string, limit: number): string {
   return text.slice(0, maxLineLength).replace(/\S+/g, (word) => shortenMiddle(word, limit))
 }
 
-/** Text in a paragraph, heading, list or table cell of Markdown, without mentions, links or emoji. */
-export function markdown(text: string): string {
+/** Escapes text for a paragraph, heading, list or table cell of Markdown, without mentions, links and emoji. */
+export function escapeMarkdown(text: string): string {
   return breakMentions(safeLine(text).trim())
     .replace(/[\\`*_[\]~]/g, '\\$&')
     .replace(/^(?:[-+=#]|\d+(?=[.)]))/, (start) => (/\d/.test(start) ? `${start}\\` : `\\${start}`))
@@ -85,29 +87,29 @@ export function markdown(text: string): string {
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
     .replaceAll('|', '&#124;')
-    .replaceAll('$', '<span>$</span>') // else two of them are a formula
+    .replaceAll('$', '<span>$</span>') // two dollar signs enclose a formula
     .replaceAll(zeroWidthSpace, '&#8203;')
 }
 
-/** Like {@link markdown}, but text between backticks becomes inline code: for messages and hints. */
-export function prose(text: string, limit = maxLineLength): string {
+/** Escapes messages and hints for Markdown. Other than with {@link escapeMarkdown}, text in backticks becomes code. */
+export function escapeProse(text: string, limit = maxLineLength): string {
   return safeLine(text, limit)
     .trim()
     .split(/(?<!`)`([^`]+)`(?!`)/)
-    .map((part, index) => (index % 2 === 1 ? code(part) : markdownPart(part)))
+    .map((part, index) => (index % 2 === 1 ? inlineCode(part) : escapeMarkdownPart(part)))
     .join('')
 }
 
-/** Inline code, also in a table cell. Empty text stays empty. */
-export function code(text: string): string {
+/** Text as inline code, safe in a table cell. Empty text stays empty. */
+export function inlineCode(text: string): string {
   const content = safeLine(text).trim()
   if (content === '') return ''
-  // A pipe ends the table cell and a backtick ends the code, even escaped; HTML's code element allows both.
-  return /[`|]/.test(content) ? `<code>${markdown(content)}</code>` : `\`${content}\``
+  // A pipe ends the table cell and a backtick ends the code, even if escaped. The element <code> allows both.
+  return /[`|]/.test(content) ? `<code>${escapeMarkdown(content)}</code>` : `\`${content}\``
 }
 
-/** A code block with a fence longer than its longest run of backticks. The lines must be made by {@link safeLine}. */
-export function fence(lines: readonly string[]): string {
+/** A code block. Its fence is longer than any run of backticks in it. The lines must be made by {@link safeLine}. */
+export function codeBlock(lines: readonly string[]): string {
   const longest = Math.max(2, ...lines.flatMap((line) => (line.match(/`+/g) ?? []).map((run) => run.length)))
   const mark = '`'.repeat(longest + 1)
   return [mark, ...lines, mark].join('\n')
@@ -115,14 +117,14 @@ export function fence(lines: readonly string[]): string {
 
 export type Align = ':--' | ':-:' | '--:'
 
-/** A table of Markdown. The cells must be escaped. */
+/** A table in Markdown. Cells must be escaped. */
 export function markdownTable(columns: Readonly<Record<string, Align>>, rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   return [line(Object.keys(columns)), `|${Object.values(columns).join('|')}|`, ...rows.map(line)].join('\n')
 }
 
-/** Escapes text for an HTML element such as `<summary>`, in which GitHub also interprets Markdown. */
-export function html(text: string): string {
+/** Escapes text for an HTML element such as `<summary>`, in which GitHub interprets Markdown too. */
+export function escapeHtml(text: string): string {
   return breakMentions(safeLine(text).trim())
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
@@ -137,26 +139,26 @@ const mermaidWord =
   /^(?:gantt|dateFormat|inclusiveEndDates|topAxis|axisFormat|tickInterval|includes|excludes|todayMarker|weekday|weekend|title|acc|section|click|call|href|\d{4}-\d\d-\d\d)/i
 
 /**
- * The name of a section in a Mermaid gantt. Only letters, digits and a few marks remain: `:` `;` `#` `,` `%%` and line
- * breaks end a name (`gantt.jison`).
+ * The name of a section in a Mermaid gantt. Only letters, digits and a few marks remain, because `:` `;` `#` `,` `%%`
+ * and line breaks end a name (`gantt.jison`).
  */
 export function mermaidName(name: string, limit = 40): string {
   const allowed = safeLine(name)
     .replace(/[^\p{L}\p{N} ./_()=+…×→✗-]/gu, ' ')
     .replace(/ +/g, ' ')
-  return shorten(allowed.trim(), limit) || '-'
+  return shortenName(allowed.trim(), limit) || '-'
 }
 
-/** The name of a task in a Mermaid gantt: a keyword at its start would be read as such. */
+/** The name of a task in a Mermaid gantt. A prefix prevents that Mermaid reads the start of the name as a keyword. */
 export function mermaidTask(name: string): string {
   const text = mermaidName(name)
   return mermaidWord.test(text) ? `- ${text}` : text
 }
 
-function markdownPart(text: string): string {
+function escapeMarkdownPart(text: string): string {
   const content = text.trim()
   const at = text.indexOf(content)
-  return `${text.slice(0, at)}${markdown(content)}${text.slice(at + content.length)}`
+  return `${text.slice(0, at)}${escapeMarkdown(content)}${text.slice(at + content.length)}`
 }
 
 /** Prevents mentions, issue references, links and emoji: GitHub looks for them in the rendered text. */
@@ -164,14 +166,14 @@ function breakMentions(text: string): string {
   return text.replace(/@(?=\w)|#(?=\d)|\bGH-(?=\d)|:(?=\/\/)|:(?=[\w+-]+:)|\bwww(?=\.)/gi, `$&${zeroWidthSpace}`)
 }
 
-/** @param isCut the text was cut before */
-export function cut(text: string, limit: number, isCut = false): string {
+/** Cuts a text to a length, and appends `…`. @param isCut whether the text is already incomplete */
+export function cutText(text: string, limit: number, isCut = false): string {
   if (text.length <= limit && !isCut) return text
-  // Half characters (lone surrogates) may be at the end of a cut text.
+  // The cut may leave half a character (a lone surrogate).
   return `${text.slice(0, limit - 1).replace(/\p{Cs}/gu, '')}…`
 }
 
-/** The lines of a text, broken between words; a longer word has a line of its own. */
+/** Breaks a text into lines between words. A word that is longer than a line has its own line. */
 export function wrapWords(text: string, columns: number): string[] {
   const wrapped: string[] = []
   let line = ''

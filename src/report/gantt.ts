@@ -3,17 +3,25 @@ import { fullNames } from '../plan/target.ts'
 import { shortestDiagramMs } from '../thresholds.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
-import { beginOf, beginOfAll, endOf, onlyExists, openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
+import {
+  commonTimelineStart,
+  isReadyByExistence,
+  openMilestone,
+  outcomeLabels,
+  reachedSteps,
+  targetEnd,
+  timelineStart,
+} from './target-record.ts'
 
-/* The timeline in the summary, as a Mermaid gantt. */
+/* Renders the timeline of the summary as a Mermaid gantt. */
 
 const sectionLimit = 16
-/** If there are more targets than sections, only this many ready targets are shown: the slowest. */
+/** If there are more targets than sections, the diagram shows only this many ready targets, the slowest. */
 const slowestReady = 6
-/** The maximum length of a diagram that GitHub draws. */
+/** GitHub draws no longer diagram. */
 const characterLimit = 50_000
 const sectionNameLimit = 34
-/** The minimum length of a bar, as a part of the whole diagram: a shorter bar is not visible. */
+/** The minimum length of a bar as a fraction of the diagram: a shorter bar is not visible. */
 const shortestBar = 1 / 150
 /** The minimum length of a bar in milliseconds. */
 const shortestBarMs = 300
@@ -24,14 +32,15 @@ interface Gantt {
 }
 
 /**
- * The milestones of each target as bars: red for failed, amber for in progress. If there are more than 16 targets, it
- * shows those that are not ready and the slowest ready ones. Undefined if everything took almost no time, or if GitHub
- * would not draw the diagram. The axis counts plain seconds (minutes in a long gate), because `%s` is the only format of
- * d3 that does not depend on the viewer's time zone. With `dateFormat x`, 1,000 units are one second or minute of the
- * axis.
+ * The milestones of each target as bars: red for failed, amber for in progress. With more than 16 targets, the diagram
+ * shows the targets that are not ready and the slowest ready targets. Undefined if everything took almost no time, or
+ * if the diagram is too long for GitHub.
+ *
+ * The axis counts seconds (minutes in a long gate), because `%s` is the only format of d3 that does not depend on the
+ * viewer's time zone. With `dateFormat x`, 1,000 units are one second or minute of the axis.
  */
 export function renderGantt(record: RunRecord): Gantt | undefined {
-  const begin = beginOfAll(record)
+  const begin = commonTimelineStart(record)
   const total = record.finishedAt - begin
   if (total < shortestDiagramMs) return undefined
   const inMinutes = total > 10 * 60_000
@@ -44,7 +53,7 @@ export function renderGantt(record: RunRecord): Gantt | undefined {
   })
   if (sections.length === 0) return undefined
   const head = [
-    directive(Math.max(...sections.map(({ name }) => name.length))),
+    mermaidSettings(Math.max(...sections.map(({ name }) => name.length))),
     'gantt',
     '    dateFormat x',
     `    axisFormat %s ${inMinutes ? 'min' : 's'}`,
@@ -54,7 +63,7 @@ export function renderGantt(record: RunRecord): Gantt | undefined {
   return diagram.length > characterLimit ? undefined : { diagram, drawn: sections.length }
 }
 
-/** At most twelve ticks: the default draws too many. */
+/** The distance of ticks that gives at most twelve: Mermaid's default draws too many. */
 function tickInterval(total: number): string {
   const seconds = [1, 2, 5, 10, 15, 30].find((step) => total / step <= 12_000)
   return seconds === undefined ? `${Math.ceil(total / 720_000)}minute` : `${seconds}second`
@@ -63,22 +72,22 @@ function tickInterval(total: number): string {
 interface Bar {
   readonly label: string
   readonly tag: '' | 'crit, ' | 'active, '
-  /** Milliseconds since the begin of the diagram. */
+  /** Milliseconds from the start of the diagram. */
   readonly from: number
   readonly to: number
 }
 
-/** One bar for each reached milestone, from the previous one on, and one for the milestone that was not reached. */
+/** One bar for each reached milestone, which starts at the previous milestone, and a bar for the open milestone. */
 function barsOf(target: TargetRecord, { startedAt, finishedAt }: RunRecord, begin: number): Bar[] {
-  const end = endOf(target, finishedAt) - begin
+  const end = targetEnd(target, finishedAt) - begin
   const visible = Math.max(shortestBarMs, (finishedAt - begin) * shortestBar)
   const bars: Bar[] = []
-  let from = Math.max(0, beginOf(target, startedAt) - begin)
-  const steps = stepsOf(target, startedAt)
+  let from = Math.max(0, timelineStart(target, startedAt) - begin)
+  const steps = reachedSteps(target, startedAt)
   const last = steps.findLast(({ isKnown }) => isKnown) ?? steps.at(-1)
   for (const { name, at, isKnown } of steps) {
     const to = Math.min(Math.max(at - begin, from), end)
-    // What was done before the gate at an unknown moment has no bar. Invisible steps are part of the next visible one.
+    // A milestone without a known time has no bar. A step that is too short to see is part of the next bar.
     if (!isKnown || to - from < visible) continue
     bars.push({ label: name, tag: '', from, to })
     from = to
@@ -107,14 +116,14 @@ function chooseSections({ targets, finishedAt }: RunRecord): { target: TargetRec
   const limit = targets.length > sectionLimit ? Math.min(notReady + slowestReady, sectionLimit) : sectionLimit
   const chosen = targets
     .map((target, index) => ({ target, index }))
-    .filter(({ target }) => !onlyExists(target))
+    .filter(({ target }) => !isReadyByExistence(target))
     .toSorted(
       (one, other) =>
         urgency(other.target) - urgency(one.target) ||
         (other.target.endedAt ?? finishedAt) - (one.target.endedAt ?? finishedAt),
     )
     .slice(0, limit)
-  // Few targets keep the order of the input.
+  // If all targets are shown, they keep the order of the input.
   const ordered = targets.length > sectionLimit ? chosen : chosen.toSorted((one, other) => one.index - other.index)
   return ordered.map(({ target, index }) => {
     const name = mermaidName(names[index] ?? '', sectionNameLimit)
@@ -126,10 +135,10 @@ function chooseSections({ targets, finishedAt }: RunRecord): { target: TargetRec
 }
 
 /**
- * Room for the names, which otherwise overlap the bars, and colours that are readable on white and black. The viewer's
- * theme applies to the rest.
+ * The directive with the layout and colours. Names need padding, because they otherwise overlap the bars. The colours
+ * are readable on white and on black.
  */
-function directive(longestName: number): string {
+function mermaidSettings(longestName: number): string {
   const settings = {
     themeCSS: '.grid .tick line{opacity:.3}',
     gantt: { leftPadding: Math.max(90, 24 + longestName * 6), barHeight: 16, barGap: 4, fontSize: 11 },

@@ -15,10 +15,14 @@ import { mapRecord } from './redact-record.ts'
 import { wayBackOf } from './rollback.ts'
 import { evidenceText } from './target-record.ts'
 
+/* Writes a record as a JSON report, and reads a report. */
+
 const unwrittenFields: ReadonlySet<string> = new Set(Object.keys(unwritten))
 const momentFields: ReadonlySet<string> = new Set(moments)
 
-/** The report of a record. In a merged record, all gates start at the same moment; in its report, each has its own times. */
+/**
+ * The report of a record. The gates of a merged record start at the same time; in its report, each has its real times.
+ */
 export function buildReport(record: EndedRunRecord): Report
 export function buildReport(record: RunRecord): SingleCheckReport
 export function buildReport(record: RunRecord): SingleCheckReport {
@@ -38,15 +42,15 @@ export function buildReport(record: RunRecord): SingleCheckReport {
     wayBack: wayBackOf(record),
     targets: targets.map((target, index) => {
       const log = logged.get(index)?.filter(({ kind }) => kind !== 'heartbeat')
-      return shifted(reportedTarget(target, log, startedAt), shiftOf(target, record))
+      return shiftMoments(reportedTarget(target, log, startedAt), gateShiftMs(target, record))
     }),
   }
   const write = (value: unknown, key: string) =>
-    momentFields.has(key) && typeof value === 'number' ? iso(value) : value
+    momentFields.has(key) && typeof value === 'number' ? isoTime(value) : value
   return mapRecord(reported, write, unwrittenFields) as SingleCheckReport
 }
 
-/** A target with the fields that are derived from its record. */
+/** A target with the fields that only the report has, because they are derived. */
 function reportedTarget(target: TargetRecord, log: readonly Entry[] | undefined, startedAt: number) {
   return {
     ...target,
@@ -63,7 +67,7 @@ function reportedTarget(target: TargetRecord, log: readonly Entry[] | undefined,
   }
 }
 
-/** The record of a report that is not merged: its moments are in milliseconds. */
+/** Reads the record of a report that is not merged. In the record, times are milliseconds since the epoch. */
 export function readRecord(report: Report): EndedRunRecord {
   const read = (value: unknown, key: string) =>
     momentFields.has(key) && typeof value === 'string' ? Date.parse(value) : value
@@ -81,24 +85,24 @@ export function readRecord(report: Report): EndedRunRecord {
   }
 }
 
-/** How much later than the record the gate of a target started, in milliseconds; 0 if the record is not merged. */
-export function shiftOf(
+/** How many milliseconds after the start of the record the gate of a target started; 0 if the record is not merged. */
+export function gateShiftMs(
   { gate }: Pick<TargetRecord, 'gate'>,
   { startedAt, gates }: Pick<RunRecord, 'startedAt' | 'gates'>,
 ): number {
   return (gates?.find(({ name }) => name === gate)?.startedAt ?? startedAt) - startedAt
 }
 
-/** A copy of a part of a record, with each moment later by `ms`. */
-export function shifted<T>(part: T, ms: number): T {
+/** A copy of a part of a record, with all times later by `ms`. */
+export function shiftMoments<T>(part: T, ms: number): T {
   return mapRecord(part, (value, key) => (momentFields.has(key) && typeof value === 'number' ? value + ms : value)) as T
 }
 
-/** The report as file content. */
+/** The report of a record as the content of a file. */
 export function renderReport(record: EndedRunRecord): string {
   return `${printableJson(buildReport(record), 2)}\n`
 }
 
-export function iso(ms: number): string {
+export function isoTime(ms: number): string {
   return new Date(ms).toISOString()
 }

@@ -5,24 +5,26 @@ import type { Entry } from '../gate/timeline-entries.ts'
 import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted, listNames } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
-import { safeLine, safeLines, shorten, shortenNames } from './escape.ts'
-import { decidingTarget, explainEnd, gateDurationMs, headline, isJudged, withNames } from './headline.ts'
+import { safeLine, safeLines, shortenName, shortenNames } from './escape.ts'
+import { decidingTarget, endDetails, gateDurationMs, headline, isJudged, namedTargets } from './headline.ts'
 import { wayBackLines } from './rollback.ts'
 import {
-  capitalised,
-  clockTexts,
+  capitalize,
   evidenceText,
   formatElapsed,
-  isInMessage,
+  isInTargetMessage,
   messageBelowName,
   orderEvidence,
   outcomeLabels,
-  problemCount,
+  problemCountText,
   problemPath,
   reasonHeadline,
+  timeoutTexts,
 } from './target-record.ts'
 
-/** A line of a container's log, or a note about the log. Raw text: renderers escape it. */
+/* Renders the job log: its header, entries, container logs, verdict and evidence. */
+
+/** A line of a container's log, or a note about this log. Raw text: renderers escape it. */
 export interface LogOutput {
   /** When the line arrived, in milliseconds since the epoch. */
   readonly at: number
@@ -37,19 +39,19 @@ export interface LogOutput {
 /** The layout that all lines of a log share. */
 interface LogLayout {
   readonly startedAt: number
-  /** Names in the order of the record's targets, safe to print, at most as wide as the column. */
+  /** The names of the targets, in the order of the record: safe to print, and shortened to the width of the column. */
   readonly names: readonly string[]
   readonly targets: readonly LogTarget[]
   readonly elapsedWidth: number
   readonly nameWidth: number
   readonly color: boolean
-  /** True: evidence is in groups, which only the job log can fold. False: evidence is in paragraphs. */
+  /** Whether evidence is printed as groups, which only the job log can fold. Otherwise it is printed as paragraphs. */
   readonly groups: boolean
-  /** Whether a problem shows since when it exists; without times, it shows only its count. */
+  /** Whether a problem is printed with its time. Otherwise it is printed only with its count. */
   readonly times: boolean
 }
 
-/** The settings and targets of a gate, from its record or at its start. */
+/** The settings and targets of a gate that the header shows. */
 interface LogHead extends Pick<RunRecord, 'startedAt' | 'cluster' | 'timeoutMs' | 'stallTimeoutMs'> {
   readonly targets: readonly LogTarget[]
 }
@@ -59,7 +61,7 @@ type LogTarget = NonNullable<Entry['added']>
 const maxNameWidth = 48
 const maxWordWidth = 32
 /**
- * The maximum length of a printed line of a container log. Such lines were already cut by bytes, but escaping can make a
+ * The maximum length of a printed line of a container log. Lines are already limited in bytes, but escaping can make a
  * line longer.
  */
 const longestLogLine = 12_000
@@ -67,9 +69,9 @@ const groupLimit = 20
 const namesTogether = 3
 
 /**
- * The layout of a log. The columns are measured once, because each line is printed when it comes, and all are aligned.
- * @param options.color prints ANSI colours, which the runner and terminals show
- * @param options.groups prints the runner's commands for groups, which only the job log folds
+ * The layout of a log. Columns are measured before the first line, because lines are printed as they come.
+ * @param options.color whether to print ANSI colours, which the runner and terminals show
+ * @param options.groups whether to print the runner's commands for groups, which only the job log folds
  */
 export function layoutLog(
   { startedAt, targets, timeoutMs = 0 }: Omit<LogHead, 'cluster'>,
@@ -88,8 +90,8 @@ export function layoutLog(
   }
 }
 
-/** The layout with one more target. Lines that were printed before stay as they are. */
-function withTarget(layout: LogLayout, target: LogTarget): LogLayout {
+/** The layout with one more target. Lines that are already printed keep their columns. */
+function addTarget(layout: LogLayout, target: LogTarget): LogLayout {
   const targets = [...layout.targets, target]
   const name = shortenNames(fullNames(targets), maxNameWidth).at(-1) ?? ''
   return { ...layout, targets, names: [...layout.names, name], nameWidth: Math.max(layout.nameWidth, name.length) }
@@ -101,14 +103,14 @@ export function renderHeader(head: LogHead, { color }: LogLayout): string {
     targets,
     cluster: { context },
   } = head
-  const { timeout, stall } = clockTexts(head, targets)
+  const { timeout, stall } = timeoutTexts(head, targets)
   const parts = [
     ...(context === '' ? [] : [`context ${safeLine(context)}`]),
     `${counted(targets.length, 'target')}${namespaceText(targets)}`,
     `timeout ${timeout}`,
     `stall ${stall}`,
   ]
-  return `${paint('bold', 'Rollout Gate', color)} · ${parts.join(' · ')}`
+  return `${colorize('bold', 'Rollout Gate', color)} · ${parts.join(' · ')}`
 }
 
 /** ` in shop`, or ` in 3 namespaces`; empty for cluster-wide targets. */
@@ -118,7 +120,7 @@ export function namespaceText(targets: readonly LogTarget[]): string {
   return namespaces.map((name) => ` in ${safeLine(name)}`).join('')
 }
 
-/** One line of the log: elapsed time, target, text. A verdict's text follows `✗ failed after 42 s: `. */
+/** The line of an entry: elapsed time, target, text. The text of a verdict follows `✗ failed after 42 s: `. */
 export function renderEntry(entry: Entry, layout: LogLayout): string {
   const { color } = layout
   const name = entry.target === undefined ? '' : (layout.names[entry.target] ?? '')
@@ -126,28 +128,30 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
   const words = [
     elapsedColumn(entry.at, layout),
     ...(layout.nameWidth === 0 ? [] : [name.padEnd(layout.nameWidth)]),
-    ...(entry.kind === 'verdict' ? [verdictText(entry, text, layout)] : [paint(entryStyles[entry.kind], text, color)]),
+    ...(entry.kind === 'verdict'
+      ? [verdictText(entry, text, layout)]
+      : [colorize(entryStyles[entry.kind], text, color)]),
   ]
   return words.join('  ').trimEnd()
 }
 
 /**
- * A line of a container's log: elapsed time, target, pod and container, a bar, then the text. The gate's own lines have
- * no bar, so a container cannot imitate them.
+ * The line of a container's output: elapsed time, target, pod and container, a bar, then the text. The gate's own lines
+ * have no bar, so a container cannot imitate them.
  */
 export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
   const { type, text } = output
   const { color } = layout
   const target = layout.targets[output.target]
   const pod = target === undefined ? output.pod : shortPodName(output.pod, target)
-  const who = [pod, output.container].filter((word) => word !== '').map((word) => shorten(word, maxWordWidth))
+  const who = [pod, output.container].filter((word) => word !== '').map((word) => shortenName(word, maxWordWidth))
   const words = safeLine(text, longestLogLine)
-  const logged = type === 'note' ? paint('dim', `· ${words}`, color) : `${paint('dim', '│', color)} ${words}`
+  const logged = type === 'note' ? colorize('dim', `· ${words}`, color) : `${colorize('dim', '│', color)} ${words}`
   const name = (layout.names[output.target] ?? '').padEnd(layout.nameWidth)
-  return `${elapsedColumn(output.at, layout)}  ${name}  ${paint('dim', who.join(' '), color)} ${logged}`.trimEnd()
+  return `${elapsedColumn(output.at, layout)}  ${name}  ${colorize('dim', who.join(' '), color)} ${logged}`.trimEnd()
 }
 
-/** The part of a pod's name that distinguishes it from its siblings. */
+/** The part of a pod's name that distinguishes it from the other pods of the target. */
 function shortPodName(pod: string, { kind, name }: LogTarget): string {
   if (kind === 'Pod') return ''
   const rest = pod.startsWith(`${name}-`) ? pod.slice(name.length + 1) : pod
@@ -174,39 +178,44 @@ export function renderMergedLog(record: EndedRunRecord, options: Pick<LogLayout,
       outcome === 'ready'
         ? `${ready} of ${counted(own.length, 'target')}`
         : [reason === outcome ? '' : reason, message].filter(Boolean).join(': ')
-    return `  ${names[index]?.padEnd(width)}  ${paint(outcomeStyle(outcome), `${mark} ${verb}${took}`, options.color)}: ${safeLine(why)}`
+    return `  ${names[index]?.padEnd(width)}  ${colorize(outcomeStyle(outcome), `${mark} ${verb}${took}`, options.color)}: ${safeLine(why)}`
   })
-  const head = `${paint('bold', 'Rollout Gate', options.color)} · ${counted(gates.length, 'gate')} · ${counted(targets.length, 'target')}`
+  const head = `${colorize('bold', 'Rollout Gate', options.color)} · ${counted(gates.length, 'gate')} · ${counted(targets.length, 'target')}`
   return [head, ...lines, ...renderVerdict(record, layout), ...renderEvidence(record, layout)]
 }
 
-/** The last lines: the outcome, the cause, what to do, and the number of targets by outcome. */
+/** The last lines of a log: the outcome, the cause, what to do, and the number of targets by outcome. */
 export function renderVerdict(record: RunRecord, { color }: LogLayout): string[] {
   const { outcome, targets } = record
   if (outcome === 'progressing') return []
-  const { messages, hint } = explainEnd(record)
+  const { messages, hint } = endDetails(record)
   const last = record.entries.at(-1)
   const deciding = decidingTarget(record)
-  // The line above may already be the verdict of the deciding target.
+  // If the last line is the verdict of the deciding target, it already contains the message.
   const isShownAbove = last?.kind === 'verdict' && deciding !== undefined && targets[last.target ?? -1] === deciding
   const judged = targets.filter((target) => isJudged(target, record))
   return [
-    paint(outcomeStyle(outcome), `${outcomeLabels[outcome].mark} ${safeLine(headline(record, true))}`, color),
+    colorize(outcomeStyle(outcome), `${outcomeLabels[outcome].mark} ${safeLine(headline(record, true))}`, color),
     ...(isShownAbove ? [] : messages.map((message) => `  ${safeLine(message)}`)),
     ...(hint === undefined ? [] : safeLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
-    ...withNames(record).flatMap(({ waiting }) => (waiting === '' ? [] : [`  ${safeLine(waiting)}`])),
-    ...(judged.length > 1 && outcome !== 'ready' ? [`  ${tally(judged)}`] : []),
+    ...namedTargets(record).flatMap(({ waiting }) => (waiting === '' ? [] : [`  ${safeLine(waiting)}`])),
+    ...(judged.length > 1 && outcome !== 'ready' ? [`  ${outcomeCountsText(judged)}`] : []),
     ...wayBackLines(record).map((line) => `  ${safeLine(line)}`),
   ]
 }
 
-/** A folded group for each target that is not ready: its status, problems, evidence and hint. */
+/** The evidence of each target that is not ready: its message, hint, problems, logs and events. */
 export function renderEvidence(record: RunRecord, layout: LogLayout): string[] {
   const deciding = decidingTarget(record)
   const groups = record.targets.flatMap((target, index) => {
     if (target.outcome === 'ready' || target.causedBy !== undefined || !isJudged(target, record)) return []
     const hintAbove = target.hint === record.hint || target.hint === deciding?.hint
-    const group = renderGroup(target, layout.names[index] ?? '', { isDeciding: target === deciding, hintAbove }, layout)
+    const group = renderTargetGroup(
+      target,
+      layout.names[index] ?? '',
+      { isDeciding: target === deciding, hintAbove },
+      layout,
+    )
     return group.length === 0 ? [] : [group]
   })
   const rest = groups.length - groupLimit
@@ -217,41 +226,41 @@ export function renderEvidence(record: RunRecord, layout: LogLayout): string[] {
 }
 
 function elapsedColumn(at: number, { startedAt, elapsedWidth, color }: LogLayout): string {
-  return paint('dim', formatElapsed(at - startedAt).padStart(elapsedWidth), color)
+  return colorize('dim', formatElapsed(at - startedAt).padStart(elapsedWidth), color)
 }
 
 function verdictText({ at, outcome = 'progressing' }: Entry, text: string, { startedAt, color }: LogLayout): string {
   const { mark, verb, preposition } = outcomeLabels[outcome]
-  const words = paint(outcomeStyle(outcome), `${mark} ${verb} ${preposition} ${duration(at - startedAt)}`, color)
+  const words = colorize(outcomeStyle(outcome), `${mark} ${verb} ${preposition} ${duration(at - startedAt)}`, color)
   return text === '' ? words : `${words}: ${text}`
 }
 
-function renderGroup(
+function renderTargetGroup(
   target: TargetRecord,
   name: string,
   { isDeciding, hintAbove }: { readonly isDeciding: boolean; readonly hintAbove: boolean },
   { startedAt, color, groups, times }: LogLayout,
 ): string[] {
   const { mark } = outcomeLabels[target.outcome]
-  // A problem of the target itself without evidence is already in the lines above.
+  // The verdict already contains a problem of the deciding target that has no evidence.
   const hasNews = (problem: ProblemRecord) =>
     !isDeciding ||
     problem.evidence.length > 0 ||
     problem.count > 1 ||
     (problem.chain ?? []).length > 1 ||
-    !isInMessage(problem, target)
+    !isInTargetMessage(problem, target)
   const countText = (problem: ProblemRecord) => {
-    if (times) return [problemCount(problem, startedAt)]
+    if (times) return [problemCountText(problem, startedAt)]
     return problem.count > 1 ? [`${problem.count} times`] : []
   }
-  // The headline above already shows the reason and the message of the deciding target.
+  // The verdict already contains the reason and the message of the deciding target.
   const why = isDeciding ? ': evidence' : target.reason === '' ? '' : `: ${safeLine(reasonHeadline(target))}`
   const lines = [
     ...(isDeciding ? [] : [safeLine(messageBelowName(name, target))]),
     ...(hintAbove || target.hint === undefined ? [] : [`What to do: ${safeLine(target.hint)}`]),
     ...target.problems.filter(hasNews).flatMap((problem) => [
       safeLine([problem.reason, problemPath(problem), ...countText(problem)].join(' · ')),
-      ...(isInMessage(problem, target) ? [] : [`  ${safeLine(capitalised(problem.message))}`]),
+      ...(isInTargetMessage(problem, target) ? [] : [`  ${safeLine(capitalize(problem.message))}`]),
       ...orderEvidence(problem.evidence).flatMap((piece) => {
         const { type, title } = piece
         const all = safeLines(evidenceText(piece, startedAt))
@@ -264,13 +273,13 @@ function renderGroup(
   if (lines.length === 0) return []
   const title = `${mark} ${name}${why}`
   const body = lines.map((line) => `  ${line}`)
-  if (!groups) return ['', paint('bold', title, color), ...body]
-  // The runner decodes the title, which is data of a command.
+  if (!groups) return ['', colorize('bold', title, color), ...body]
+  // The title is the data of a runner command, and the runner decodes it.
   return [`::group::${title.replaceAll('%', '%25')}`, ...body, '::endgroup::']
 }
 
-/** `1 failed, 1 waiting for another target, 2 ready`: a target that only waits for another one is no failure. */
-export function tally(
+/** The number of targets by outcome: `1 failed, 1 waiting for another target, 2 ready`. */
+export function outcomeCountsText(
   targets: readonly TargetRecord[],
   verbOf = (outcome: TargetOutcome): string => outcomeLabels[outcome].verb,
 ): string {
@@ -298,33 +307,33 @@ function outcomeStyle(outcome: TargetOutcome): Style {
 
 const ansiCodes = { bold: 1, dim: 90, red: 31, green: 32, yellow: 33 }
 
-function paint(style: Style, text: string, color: boolean): string {
+function colorize(style: Style, text: string, color: boolean): string {
   return color && style !== 'none' && text !== '' ? `\x1b[${ansiCodes[style]}m${text}\x1b[0m` : text
 }
 
-/** The minimum number of entries that are printed as one line. */
+/** The minimum number of entries that share a line. */
 const fewestTogether = 4
 
 /**
- * The lines of entries. Targets that become ready one after the other in the same second with the same text, such as the
- * ConfigMaps of an apply, share one line.
+ * The lines of entries. If many targets in a row become ready in the same second with the same text, they share a line,
+ * as the ConfigMaps of an apply do.
  */
 export function renderEntries(entries: readonly Entry[], layout: LogLayout): string[] {
   const groups: [Entry, ...Entry[]][] = []
   for (const entry of entries) {
     const last = groups.at(-1)
-    if (last !== undefined && isAlike(last[0], entry)) last.push(entry)
+    if (last !== undefined && mayShareLine(last[0], entry)) last.push(entry)
     else groups.push([entry])
   }
   return groups.flatMap((group) =>
     group.length >= fewestTogether
-      ? [renderReadyTogether(group, layout)]
+      ? [renderReadyGroup(group, layout)]
       : group.map((entry) => renderEntry(entry, layout)),
   )
 }
 
 /** One line for targets that became ready together: `45 targets  ✓ ready in 0.2 s: exists (configmap/a, …)`. */
-function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): string {
+function renderReadyGroup(entries: readonly Entry[], layout: LogLayout): string {
   const [first] = entries
   if (first === undefined) return ''
   const names = entries.flatMap(({ target }) => (target === undefined ? [] : (layout.names[target] ?? [])))
@@ -344,17 +353,17 @@ function isReadyEntry({ kind, outcome, target }: Entry): boolean {
   return kind === 'verdict' && outcome === 'ready' && target !== undefined
 }
 
-function isAlike(one: Entry, other: Entry): boolean {
+function mayShareLine(one: Entry, other: Entry): boolean {
   const second = ({ at }: Entry) => Math.floor(at / 1_000)
   return isReadyEntry(one) && isReadyEntry(other) && one.text === other.text && second(one) === second(other)
 }
 
-/** Prints the log of one gate, line by line as it happens. */
+/** Prints the log of one gate as it happens. */
 export class LogPrinter {
   readonly #print: (lines: readonly string[]) => void
   readonly #options: Pick<LogLayout, 'color' | 'groups'>
   #layout: LogLayout | undefined
-  /** Entries about ready targets, which may share a line with the next entry. */
+  /** Entries of targets that became ready, which may share a line with the next entry. */
   #waiting: Entry[] = []
 
   constructor(print: (lines: readonly string[]) => void, options: Pick<LogLayout, 'color' | 'groups'>) {
@@ -362,7 +371,7 @@ export class LogPrinter {
     this.#options = options
   }
 
-  /** The names of the targets in the log; empty before the header. */
+  /** The names of the targets as the log prints them; empty before the header. */
   get names(): readonly string[] {
     return this.#layout?.names ?? []
   }
@@ -375,13 +384,13 @@ export class LogPrinter {
   }
 
   /**
-   * Adds an entry. Targets that become ready together have one line, which is printed before the next other entry or at the end
-   * of this turn of the event loop.
+   * Adds an entry. Targets that become ready together share a line. The line is printed before the next entry of
+   * another kind, or at the end of this turn of the event loop.
    */
   onEntry(entry: Entry): void {
     const [first] = this.#waiting
-    if (first !== undefined && !isAlike(first, entry)) this.#flush()
-    if (entry.added !== undefined && this.#layout !== undefined) this.#layout = withTarget(this.#layout, entry.added)
+    if (first !== undefined && !mayShareLine(first, entry)) this.#flush()
+    if (entry.added !== undefined && this.#layout !== undefined) this.#layout = addTarget(this.#layout, entry.added)
     if (this.#waiting.length === 0) queueMicrotask(() => this.#flush())
     this.#waiting.push(entry)
     if (!isReadyEntry(entry)) this.#flush()
@@ -392,7 +401,7 @@ export class LogPrinter {
     this.#waiting = []
   }
 
-  /** A log line of a container. */
+  /** Prints a log line of a container. */
   onLog(output: LogOutput): void {
     if (this.#layout !== undefined) this.#print([renderLogOutput(output, this.#layout)])
   }

@@ -10,13 +10,15 @@ import type { Entry } from '../gate/timeline-entries.ts'
 import { hintOf } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { decidingGate, gateDurationMs } from './headline.ts'
-import { shifted } from './json-report.ts'
+import { shiftMoments } from './json-report.ts'
 
-/** The record of one report to merge. */
+/* Merges the reports of several gates into one record. */
+
+/** A report to merge. */
 export interface ReportFile {
   /** The name that the user gave to the gate of the report. */
   readonly name?: string
-  /** As the user wrote it, or as found by a pattern. */
+  /** The path as the user wrote it, or as a pattern found it. */
   readonly path: string
   /** Absent if the file does not exist. */
   readonly record?: EndedRunRecord
@@ -24,7 +26,7 @@ export interface ReportFile {
   readonly isPattern?: boolean
 }
 
-/** A target with the entries that its gate logged about the target. */
+/** A target, and the timeline entries about it. */
 interface Logged {
   readonly target: TargetRecord
   readonly log: readonly Entry[]
@@ -36,19 +38,19 @@ interface Part {
 }
 
 /**
- * Merges the reports of several gates into one record. The gravest outcome decides; if several gates have it, the gate
- * that took the shortest time, then the first file. A gate whose report is missing did not run: it is `unknown`, and
- * decides only if all others are ready.
- * @param now milliseconds since the epoch: the moment of the result if all reports are missing
- * @param run if set, a report of another run or commit counts as missing: an old report must not stand for a gate that
- * did not run
+ * Merges the reports of several gates into one record. The gravest outcome decides. If several gates have it, the gate
+ * that took the shortest time decides, then the first file. A gate whose report is missing did not run: it is
+ * `unknown`, and decides only if all other gates are ready.
+ * @param now milliseconds since the epoch: the time of the record if all reports are missing
+ * @param run the present run: a report of another run or commit then counts as missing, because it may be an old report
+ * of a gate that did not run now
  */
 export function mergeReports(files: readonly ReportFile[], now: number, run?: WorkflowRunRecord): EndedRunRecord {
-  const parts = withDistinctNames(files.map((file) => partOf(file, run)))
+  const parts = renameDuplicates(files.map((file) => gatePart(file, run)))
   const gates = parts.map(({ gate }) => gate)
   const starts = gates.flatMap((gate) => gate.startedAt ?? [])
   const startedAt = starts.length === 0 ? now : Math.min(...starts)
-  const merged = parts.flatMap((part) => part.targets.map((target) => mergedTarget(target, part, startedAt)))
+  const merged = parts.flatMap((part) => part.targets.map((target) => shiftTarget(target, part, startedAt)))
   const targets = merged.map(({ target }) => target)
   const ran = gates.filter(({ startedAt }) => startedAt !== undefined)
   const judged = ran.some(({ outcome }) => outcome !== 'ready') ? ran : gates
@@ -57,12 +59,12 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
   const settings = (of: (record: EndedRunRecord) => readonly string[] | undefined) =>
     undefinedIfEmpty([...new Set(files.flatMap(({ record }) => (record && of(record)) ?? []))])
   return {
-    ...(deciding === undefined ? readyConclusion(targets, gates) : conclusionOf(deciding, gates)),
+    ...(deciding === undefined ? readyConclusion(targets, gates) : decidedConclusion(deciding, gates)),
     startedAt,
     finishedAt: startedAt + Math.max(0, ...gates.map((gate) => gateDurationMs(gate) ?? 0)),
     cluster: {
-      context: common(clusters.map(({ context }) => context)),
-      version: common(clusters.map(({ version }) => version)),
+      context: commonValue(clusters.map(({ context }) => context)),
+      version: commonValue(clusters.map(({ version }) => version)),
     },
     hint: deciding?.hint,
     targets,
@@ -76,7 +78,7 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
 }
 
 /** The gate of a report, and its targets. */
-function partOf({ name, path, record, isPattern = false }: ReportFile, run: WorkflowRunRecord | undefined): Part {
+function gatePart({ name, path, record, isPattern = false }: ReportFile, run: WorkflowRunRecord | undefined): Part {
   const isForeign = run !== undefined && (record?.run?.id !== run.id || record.run.commit !== run.commit)
   if (record === undefined || isForeign) {
     const { form: _, ...conclusion } = verdictOf('unknown', 'report-missing', {
@@ -96,8 +98,10 @@ function partOf({ name, path, record, isPattern = false }: ReportFile, run: Work
   return { gate, targets }
 }
 
-/** Makes the names of the gates distinct: the path of the report replaces a name that is empty or that several gates have. */
-function withDistinctNames(parts: readonly Part[]): Part[] {
+/**
+ * Makes the names of the gates distinct: a name that is empty, or that several gates have, becomes the report's path.
+ */
+function renameDuplicates(parts: readonly Part[]): Part[] {
   const used = new Set<string>()
   const uses = Map.groupBy(parts, ({ gate }) => gate.name)
   return parts.map(({ gate, ...part }) => {
@@ -109,12 +113,12 @@ function withDistinctNames(parts: readonly Part[]): Part[] {
   })
 }
 
-/** Shifts the moments of a target as if its gate had started at `startedAt`. An open target ended with its gate. */
-function mergedTarget({ target, log }: Logged, { gate }: Part, startedAt: number): Logged {
+/** Shifts the times of a target as if its gate had started at `startedAt`. A target that is open ends with its gate. */
+function shiftTarget({ target, log }: Logged, { gate }: Part, startedAt: number): Logged {
   const { startedAt: start = startedAt } = gate
   const { endedAt = start + (gateDurationMs(gate) ?? 0) } = target
   const merged = { target: { ...target, gate: gate.name, context: gate.cluster?.context ?? '', endedAt }, log }
-  return shifted(merged, startedAt - start)
+  return shiftMoments(merged, startedAt - start)
 }
 
 function readyConclusion(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Verdict {
@@ -122,15 +126,15 @@ function readyConclusion(targets: readonly TargetRecord[], gates: readonly GateR
   return { outcome: 'ready', reason: '', message }
 }
 
-/** The conclusion of the gate that decided, with its name and the number of others that are not ready. */
-function conclusionOf({ name, outcome, reason, message }: GateRecord, gates: readonly GateRecord[]): Verdict {
+/** The verdict of the gate that decided, with the gate's name and the number of other gates that are not ready. */
+function decidedConclusion({ name, outcome, reason, message }: GateRecord, gates: readonly GateRecord[]): Verdict {
   const others = gates.filter((gate) => gate.outcome !== 'ready').length - 1
   const more = others === 0 ? '' : ` (and ${counted(others, 'more gate')} not ready)`
   return { outcome, reason, message: `${name}: ${message}${more}` }
 }
 
-/** The value that all have in common, except for empty values; empty if there are several values. */
-function common(values: readonly string[]): string {
+/** The only value that is not empty; empty if there are several different values. */
+function commonValue(values: readonly string[]): string {
   const [only = '', ...others] = new Set(values.filter((value) => value !== ''))
   return others.length === 0 ? only : ''
 }

@@ -1,11 +1,13 @@
 import type { RunRecord } from '../gate/run-record.ts'
 
-/** Replaces the secrets of a text. */
+/* Removes secrets and logs from a record before it leaves the process. */
+
+/** Replaces the secrets in a text. */
 export type Redact = (text: string) => string
 
 /**
- * The fields of a record that identify: names, kinds, codes, times, and what the user wrote. Every other string is a text, which
- * may contain a secret.
+ * The fields of a record that identify something: names, kinds, codes, times, and what the user wrote. Every other
+ * string is a text, which may contain a secret.
  */
 const identifying: ReadonlySet<string> = new Set([
   'apiVersion',
@@ -39,10 +41,10 @@ const identifying: ReadonlySet<string> = new Set([
   'version',
 ])
 
-/** The fields with the facts from which the texts were made. They never leave the process. */
+/** Fields that never leave the process: the facts from which the texts were made. */
 const internal: ReadonlySet<string> = new Set(['basis'])
 
-/** A copy of a record, or of a part of one, that may leave the process: with redacted texts and without `internal`. */
+/** A copy of a record (or of a part) that may leave the process: texts are redacted, `internal` fields are left out. */
 export function redactRecord<T>(record: T, redact: Redact): T {
   const redactText = (value: unknown, key: string) =>
     typeof value === 'string' && !identifying.has(key) ? redact(value) : value
@@ -50,8 +52,8 @@ export function redactRecord<T>(record: T, redact: Redact): T {
 }
 
 /**
- * A copy of a record, or of a part of one, without the fields `omitted`.
- * @param change returns the new value of a text, number or boolean by the key of its field, also in a list
+ * A copy of a record (or of a part) without the fields `omitted`.
+ * @param change returns the new value of a string, number or boolean. In a list, `key` is the field of the list
  */
 export function mapRecord(
   part: unknown,
@@ -68,10 +70,10 @@ export function mapRecord(
 const shownElsewhere = 'Shown in the job log and the job summary only, because the repository may be public.'
 
 /**
- * The record for everyone who can read the repository. If the repository may be public, the record contains no
- * container logs: a log may contain secrets that no rule finds, and the runner masks only its own log.
+ * The record that everyone who can read the repository may see. If the repository may be public, the record contains no
+ * container logs: a log may contain secrets that no rule finds, and the runner masks secrets only in its own log.
  */
-export function forReaders<T extends RunRecord>(record: T, { isPrivate }: { readonly isPrivate: boolean }): T {
+export function omitPublicLogs<T extends RunRecord>(record: T, { isPrivate }: { readonly isPrivate: boolean }): T {
   if (isPrivate) return record
   return {
     ...record,

@@ -7,18 +7,20 @@ import { exists, leadsOutside } from '../workspace.ts'
 import { readRecord } from './json-report.ts'
 import type { ReportFile } from './merge-reports.ts'
 
-/** The number of mistakes of one file that are reported: more do not help. */
+/* Finds and reads the reports to merge. */
+
+/** The maximum number of mistakes that are reported for one file: more do not help. */
 const mistakesPerFile = 3
 
 /**
- * Reads the reports of the lines: `reports/eu/report.json`, `prod-eu=reports/eu/report.json` for a gate with that name,
- * or a pattern with `*`, `?` or `[…]`; `#` starts a comment. A path that does not exist, and a pattern without a match,
- * give a `ReportFile` without a record.
+ * Reads the reports that the lines name. A line is a path (`reports/eu/report.json`), a name for the gate and a path
+ * (`prod-eu=reports/eu/report.json`), or a pattern with `*`, `?` or `[…]`; `#` starts a comment. If nothing exists at
+ * the path or matches the pattern, the `ReportFile` has no record.
  *
  * Symbolic links must stay within the workspace, as for manifests.
- * @param lines the input, or the arguments of the command
- * @param workspace the absolute path of the folder that paths are relative to
- * @throws UserError with all mistakes: files that are no reports, and unreadable files
+ * @param lines the lines of the input, or the arguments of the command
+ * @param workspace absolute; the folder to which paths are relative
+ * @throws UserError with all mistakes, for files that cannot be read or are no reports
  */
 export function readReportFiles(lines: readonly string[], workspace: string, input: string): ReportFile[] {
   const mistakes: Mistake[] = []
@@ -58,7 +60,9 @@ export function readReportFiles(lines: readonly string[], workspace: string, inp
   return [...found.values()]
 }
 
-/** What distinguishes each path: the part without the first and last steps that all paths have. Empty for fewer than two paths. */
+/**
+ * The part of each path that differs: without the first and last steps that all paths share. Empty for a single path.
+ */
 function differingParts(paths: readonly string[]): readonly string[] {
   if (paths.length < 2) return []
   const all = paths.map((path) => path.split('/'))
@@ -70,7 +74,9 @@ function differingParts(paths: readonly string[]): readonly string[] {
   return all.map((steps) => steps.slice(start, steps.length - end).join('/'))
 }
 
-/** The files of a pattern in their order; the path itself if it is no pattern, or if nothing matches. */
+/**
+ * The sorted files that match a pattern. If the path is no pattern, or nothing matches, the result is the path itself.
+ */
 function findPaths(path: string, workspace: string): { path: string; isPattern: boolean }[] {
   const isPattern = /[*?[]/.test(path) && !exists(resolve(workspace, path))
   if (!isPattern) return [{ path, isPattern }]
@@ -79,50 +85,52 @@ function findPaths(path: string, workspace: string): { path: string; isPattern: 
   return matches.map((match) => ({ path: match.split(sep).join('/'), isPattern: false }))
 }
 
-/** Undefined if the file does not exist, or after a mistake. */
+/**
+ * Reads a report; adds a mistake if the file is no report. Undefined after a mistake, or if the file does not exist.
+ */
 function readReport(path: string, workspace: string, mistakes: Mistake[]): ReportFile['record'] {
   const file = resolve(workspace, path)
   if (path === '' || !exists(file)) return undefined
   try {
     if (leadsOutside(file, workspace))
-      throw invalid('It is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.')
+      throw invalidReport('It is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.')
     const stats = statSync(file)
     if (stats.isDirectory())
-      throw invalid(`It is a folder. Name the report in it, like ${path.replace(/\/$/, '')}/report.json.`)
-    if (!stats.isFile()) throw invalid('It is no report: it is no file.')
+      throw invalidReport(`It is a folder. Name the report in it, like ${path.replace(/\/$/, '')}/report.json.`)
+    if (!stats.isFile()) throw invalidReport('It is no report: it is no file.')
     if (stats.size > maxReportBytes)
-      throw invalid(`It is no report: it is larger than ${maxReportBytes / 1024 / 1024} MiB.`)
+      throw invalidReport(`It is no report: it is larger than ${maxReportBytes / 1024 / 1024} MiB.`)
     return parseReport(readFileSync(file, 'utf8'))
   } catch (error) {
     const cause =
       error instanceof UserError
         ? error
-        : invalid(`It cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}.`)
+        : invalidReport(`It cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}.`)
     mistakes.push(...cause.mistakes.map((mistake) => ({ ...mistake, input: path })))
     return undefined
   }
 }
 
-function invalid(...messages: readonly string[]): UserError {
+function invalidReport(...messages: readonly string[]): UserError {
   return new UserError(messages.map((message) => ({ input: '', message })))
 }
 
-/** @throws UserError without the text of the error of `JSON.parse`: it quotes the file, which may be any file of the machine */
+/** @throws UserError without the message of `JSON.parse`, which quotes the file: it may be any file of the machine */
 function parseReport(text: string): ReportFile['record'] {
   const content = jsonValue(text) as { readonly schema?: unknown } | null | undefined
   if (content?.schema !== 1)
-    throw invalid('It is no report of this version of Rollout Gate. Name the file of the output `report`.')
+    throw invalidReport('It is no report of this version of Rollout Gate. Name the file of the output `report`.')
   const { success, data, error } = reportSchema.safeParse(content)
   if (!success) {
     const messages = error.issues.slice(0, mistakesPerFile).map(({ path, message }) => {
       const field = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
       return `${field.replace(/^\./, '')}: ${message.slice(0, 200)}. Was it written by another version of the action?`
     })
-    throw invalid(...messages)
+    throw invalidReport(...messages)
   }
-  if (data.gates !== undefined) throw invalid('It is a merged report. Name the reports of its gates.')
+  if (data.gates !== undefined) throw invalidReport('It is a merged report. Name the reports of its gates.')
   if (data.outcome === 'ready' && data.targets.some(({ outcome }) => outcome !== 'ready'))
-    throw invalid(
+    throw invalidReport(
       'outcome: It is ready, but not everything in the report is. Name the file of the output `report`, as the gate wrote it.',
     )
   return readRecord(data)

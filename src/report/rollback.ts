@@ -11,48 +11,50 @@ import { label } from '../plan/names.ts'
 import { displayName, type ReleaseHistory, type ReleaseRevision } from '../plan/target.ts'
 import { counted, listNames } from '../reasons/wording.ts'
 import { hookLeadMs, recentVersionMs, releaseClockMs } from '../thresholds.ts'
-import { withNames } from './headline.ts'
+import { namedTargets } from './headline.ts'
 
-/** What a failed gate recommends to undo. */
+/* How to go back to the version before a failed change: the commands, and which version serves now. */
+
+/** The outputs `rollback-command` and `rollback-note`. */
 interface Rollback {
-  /** Commands for a shell, joined with ` && `; empty if no command is known to restore the version that ran before. */
+  /** Shell commands, joined with ` && `. Empty if no command is certain to restore the previous version. */
   readonly command: string
-  /** What the command does and does not restore, or why there is no command; empty if the gate is ready. Raw text. */
+  /** What the command restores and what not, or why there is no command. Empty if the gate is ready. Raw text. */
   readonly note: string
 }
 
-/** The undo of one target. */
+/** The command that undoes the change of one target. */
 interface UndoStep {
   readonly command: string
-  /** For the note: `deployment/web to revision 6`. */
+  /** What the command restores, for the note: `deployment/web to revision 6`. */
   readonly restores: string
 }
 
 /**
- * Undoes the targets whose change has failed, each to the revision that ran before. There is no command if a Job of the same
- * change has run: an older version may not work with what the Job changed.
+ * The command that undoes the failed targets, each to the revision that ran before. If a Job of the same change has
+ * run, there is no command: an older version may not work with what the Job changed.
  */
 export function rollbackOf(record: EndedRunRecord): Rollback {
   const { outcome } = record
   if (outcome === 'ready') return { command: '', note: '' }
   if (outcome !== 'failed') return { command: '', note: `The outcome ${outcome} proves no failure of this change.` }
-  // Reports contain no undo.
+  // A merged record is read from reports, which do not contain `undo`.
   if (record.gates !== undefined) return { command: '', note: 'Each gate has a rollback-command of its own.' }
-  const { command, note } = undoOf(record, ({ outcome }) => outcome === 'failed')
+  const { command, note } = undoTargets(record, ({ outcome }) => outcome === 'failed')
   return { command, note }
 }
 
-/** Sentences about the version that serves now, and the command to go back to it. Raw text: renderers escape it. */
+/** Sentences about the version that serves now, and the command that restores it. Raw text: renderers escape it. */
 export type WayBack = NonNullable<RunRecord['wayBack']>
 
 const namedServing = 3
 const noUndo = { command: '', note: '', kept: '' }
 
-/** Which versions serve in place of the targets that are not ready, and how to go back to them; undefined if unknown. */
+/** For the targets that are not ready: which version serves now, and how to go back. Undefined if unknown. */
 export function wayBackOf(record: RunRecord): WayBack | undefined {
   const servingOf = ({ causedBy, undo }: TargetRecord) => (causedBy === undefined ? undo?.serving : undefined)
   const isOnly = record.targets.length === 1
-  const found = withNames(record).flatMap(({ target, name }) => {
+  const found = namedTargets(record).flatMap(({ target, name }) => {
     const revision = servingOf(target)
     if (revision === undefined) return []
     return { serves: revision.ready > 0, text: servingText(revision, isOnly ? undefined : name) }
@@ -61,10 +63,10 @@ export function wayBackOf(record: RunRecord): WayBack | undefined {
   const serving = found.toSorted((a, b) => Number(a.serves) - Number(b.serves))
   if (!isEndedRecord(record)) return undefined
   if (record.gates !== undefined) return wayBackOfGates(record.gates)
-  // A report contains no undo.
+  // Targets of a record that was read from a report have no `undo`.
   if (serving.length === 0) return record.wayBack
   const isUndone = (target: TargetRecord) => (servingOf(target) ?? { isFirst: true }).isFirst === undefined
-  const { command, note, kept } = record.targets.some(isUndone) ? undoOf(record, isUndone) : noUndo
+  const { command, note, kept } = record.targets.some(isUndone) ? undoTargets(record, isUndone) : noUndo
   const more = serving.slice(namedServing)
   const moreServing = more.filter(({ serves }) => serves).length
   const moreDown = more.length - moreServing
@@ -79,13 +81,13 @@ export function wayBackOf(record: RunRecord): WayBack | undefined {
   }
 }
 
-/** The way back as lines: the sentences, and `Back: kubectl rollout undo …`. Raw text: renderers escape it. */
+/** The way back as lines: its sentences, then `Back: kubectl rollout undo …`. Raw text: renderers escape it. */
 export function wayBackLines(record: RunRecord): readonly string[] {
   const { sentences = [], command = '' } = wayBackOf(record) ?? {}
   return command === '' ? sentences : [...sentences, `Back: ${command}`]
 }
 
-/** Joins the ways back of merged gates. The sentences of each gate begin with its name. */
+/** Joins the ways back of merged gates. The gate's name precedes the sentences of each gate. */
 function wayBackOfGates(gates: readonly GateRecord[]): WayBack | undefined {
   const known = gates.flatMap(({ name, wayBack }) => (wayBack === undefined ? [] : { name, ...wayBack }))
   if (known.length === 0) return undefined
@@ -108,15 +110,15 @@ function servingText({ revision, images, ready, wanted, isFirst }: ServingRevisi
   return `Revision ${revision}${owner}${what} still serves with ${ready} of ${counted(wanted, 'pod')}.`
 }
 
-/** The undo of the targets that `isUndone` selects. `kept`: why some of these are not undone; the note contains this too. */
-function undoOf(
+/** Undoes the targets that `isUndone` selects. `kept`: why some of them are not undone, which the note contains too. */
+function undoTargets(
   record: EndedRunRecord,
   isUndone: (target: TargetRecord) => boolean,
 ): Rollback & { readonly kept: string } {
-  const named = withNames(record)
+  const named = namedTargets(record)
   const failed = named
     .filter(({ target }) => isUndone(target))
-    .map((each) => ({ ...each, step: stepOf(each.target, each.name, record) }))
+    .map((each) => ({ ...each, step: undoStep(each.target, each.name, record) }))
   const steps = new Map(failed.flatMap(({ step }) => (typeof step === 'string' ? [] : [[step.command, step.restores]])))
   const command = [...steps.keys()].join(' && ')
   const kept = failed
@@ -135,13 +137,13 @@ function undoOf(
   return { command, note: `${restores} ${kept}`.trim(), kept }
 }
 
-/** Whether a target is a Job that has run for this change: also a hook that Helm or Argo CD removes after its success. */
+/** Whether a target is a Job that has run for this change, or a hook that Helm or Argo CD removes after its success. */
 function hasRun({ kind, hook, hasRun }: TargetRecord): boolean {
   return hasRun === true || (kind === 'Job' && hook?.removal !== undefined)
 }
 
-/** The undo of a target, or why there is none, as text. */
-function stepOf(
+/** The command that undoes a target. If there is none, the result is the cause, as text. */
+function undoStep(
   target: TargetRecord,
   name: string,
   { startedAt, cluster: { context } }: EndedRunRecord,
@@ -157,7 +159,7 @@ function stepOf(
   const [ofHelm, ofKubectl] = [contextFlag('kube-context', context), contextFlag('context', context)]
   if (ofHelm === undefined || ofKubectl === undefined)
     return obstacle ?? 'the name of the context is no plain word for a shell'
-  const before = revision && release && releaseBefore(release, changedAt, since)
+  const before = revision && release && previousReleaseRevision(release, changedAt, since)
   if (before && isPlainName(release.name) && label.test(release.namespace))
     return {
       command: `helm${ofHelm} rollback ${release.name} ${before} -n ${release.namespace}`,
@@ -172,24 +174,24 @@ function stepOf(
   }
 }
 
-/** The flag for a context; empty in the cluster; undefined if the name may be more than a word for a shell. */
+/** The flag for a context; empty in the cluster. Undefined if the name of the context needs quotes in a shell. */
 function contextFlag(flag: string, context: string): string | undefined {
   if (context === '' || context === inClusterContext) return ''
   return /^\w[\w.:/@+=-]*$/.test(context) ? ` --${flag} ${context}` : undefined
 }
 
-/** Whether the API server accepts a name: such a name is one word for a shell. */
+/** Whether the API server accepts a name. If so, the name needs no quotes in a shell. */
 function isPlainName(name: string): boolean {
   return name.split('.').every((part) => label.test(part))
 }
 
 /**
- * The revision of a Helm release to roll back to: the last deployed one before the revision that changed an object.
- * Undefined if no deployed revision wrote the previous version of the object: a user may have changed it by hand.
+ * The Helm revision to roll back to: the last deployed revision before the revision that changed an object. Undefined
+ * if no deployed revision wrote the object's previous version: a user may have changed the object by hand.
  * @param changedAt when the present version of the object was written, in milliseconds since the epoch
- * @param since when the previous version was written
+ * @param since when the previous version of the object was written
  */
-function releaseBefore(
+function previousReleaseRevision(
   { revisions }: ReleaseHistory,
   changedAt: number,
   since: number | undefined,

@@ -18,24 +18,24 @@ import type { TrackedFiles } from '../workspace.ts'
 import { renderChecks } from './checks.ts'
 import {
   type Align,
-  code,
-  fence,
-  markdown,
+  codeBlock,
+  escapeMarkdown,
+  escapeProse,
+  inlineCode,
   markdownTable,
-  prose,
-  shorten,
+  shortenName,
   shortenNames,
   shortenWords,
 } from './escape.ts'
 import { renderGantt } from './gantt.ts'
-import { decidingTarget, explainEnd, gateDurationMs, headline, isFailing, isJudged, urgency } from './headline.ts'
+import { decidingTarget, endDetails, gateDurationMs, headline, isFailing, isJudged, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
 import { type WayBack, wayBackOf } from './rollback.ts'
 import {
   changeList,
   type DetailedTarget,
   type DetailOptions,
-  folded,
+  foldedSection,
   longestWait,
   renderCause,
   renderDetails,
@@ -43,21 +43,23 @@ import {
   targetStatus,
 } from './target-details.ts'
 import {
-  clockTexts,
-  onlyExists,
+  isReadyByExistence,
   outcomeLabels,
-  sinceChange,
-  stepsOf,
-  tookMs,
-  wasReadyAtBegin,
+  reachedSteps,
+  startAtChange,
+  targetDurationMs,
+  timeoutTexts,
+  wasReadyAtStart,
 } from './target-record.ts'
 
+/* Renders a record as the job summary, and reduces the summary to the size that GitHub accepts. */
+
 interface SummaryOptions {
-  /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */
+  /** Maximum size in bytes. The default is just below the 1 MiB that GitHub accepts from a step. */
   readonly maxBytes?: number
-  /** The files that can be linked; by default none. */
+  /** The files to which the summary can link; none by default. */
   readonly tracked?: TrackedFiles | undefined
-  /** Path of the JSON report, shown if something is omitted. */
+  /** The path of the JSON report, which the summary shows if something is left out. */
   readonly reportPath?: string
 }
 
@@ -66,17 +68,17 @@ const maxNameWidth = 60
 const maxAnnotations = 20
 
 /**
- * The job summary as GitHub Markdown, the most important first: the outcome; for a failure the cause with its hint, the lines
- * of the log that look like the error, and what changed; the targets that are not ready; the timeline as a gantt and as text;
- * then, folded, events, whole logs and the ready targets. It can also show an open gate. It ends with an empty line, because
- * several summaries may follow each other.
+ * The job summary as GitHub Markdown. The most important comes first: the outcome, the cause with its hint, the log
+ * lines that look like the error, what changed, and the targets that are not ready. Then follow the timeline, events,
+ * whole logs and the ready targets. The gate may still be open. The summary ends with an empty line, because another
+ * summary may follow.
  */
 export function renderSummary(record: RunRecord, options: SummaryOptions = {}): string {
   const { maxBytes = maxSummaryBytes } = options
   let shape = wholeShape
   let body = renderBody(record, shape, options)
   let leftOut: readonly string[] = []
-  const whole = () => `${[body, ...note(leftOut, options), ...footer(record)].join('\n\n')}\n\n`
+  const whole = () => `${[body, ...omissionNote(leftOut, options), ...settingsFooter(record)].join('\n\n')}\n\n`
   for (const { leavesOut, ...smaller } of reductions) {
     if (Buffer.byteLength(whole()) <= maxBytes) break
     shape = { ...shape, ...smaller }
@@ -111,7 +113,7 @@ const wholeShape: Shape = {
   details: maxDetails,
 }
 
-/** Each reduction makes the summary smaller. They are applied in order, until the summary is small enough. */
+/** What to leave out of a summary that is too large. The reductions are applied in order until the summary fits. */
 const reductions: readonly (Partial<Shape> & { readonly leavesOut: string })[] = [
   { leavesOut: 'the evidence of ready targets', detailsOfReady: false },
   { leavesOut: 'the diagram', gantt: false },
@@ -123,51 +125,51 @@ const reductions: readonly (Partial<Shape> & { readonly leavesOut: string })[] =
   { leavesOut: 'the timeline and the details', timelineLines: 0, rows: 5, details: 0 },
 ]
 
-/** A target of the summary. */
+/** A target in the summary. */
 interface Row extends DetailedTarget {
-  /** The name in a table: shortened, and escaped. */
+  /** The name for a table: shortened and escaped. */
   readonly shown: string
-  /** The parts of its name. */
+  /** The parts of the target's name. */
   readonly parts: TargetName
   /** The name of the target for which this target only waits. */
   readonly cause: TargetName | undefined
 }
 
-/** What the blocks of a summary are rendered from. */
+/** The data from which the blocks of a summary are rendered. */
 interface Page {
   readonly record: RunRecord
-  /** The targets that were judged. */
+  /** The targets that the gate judged. */
   readonly rows: readonly Row[]
   readonly ready: ReadyRows
   readonly shape: Shape
   readonly options: SummaryOptions
 }
 
-/** The summary without its notes and its footer. */
+/** The summary without notes and footer. */
 function renderBody(original: RunRecord, shape: Shape, options: SummaryOptions): string {
-  const record = sinceChange(original)
-  const rows = rowsOf(record)
-  const page = { record, rows, ready: readyRows(record, rows, shape), shape, options }
+  const record = startAtChange(original)
+  const rows = judgedRows(record)
+  const page = { record, rows, ready: placeReadyRows(record, rows, shape), shape, options }
   const judged = { ...record, targets: rows.map(({ target }) => target) }
   const blocks = [
-    `### ${outcomeLabels[record.outcome].icon} ${markdown(headline(original))}`,
+    `### ${outcomeLabels[record.outcome].icon} ${escapeMarkdown(headline(original))}`,
     ...outcomeBox(record, wayBackOf(original), options),
     ...settingsList(record),
     ...gateTable(record),
-    ...explanation(page),
+    ...decidingCause(page),
     ...outcomeCounts(judged),
-    ...table(page),
+    ...targetTable(page),
     ...renderChecks(record),
-    ...diagram(judged, shape),
-    ...textTimeline(record, entriesBefore(original), shape),
-    ...details(page),
+    ...ganttBlock(judged, shape),
+    ...textTimeline(record, entriesBeforeGate(original), shape),
+    ...detailSections(page),
     ...readyTable(page),
   ]
   return blocks.join('\n\n')
 }
 
-/** The judged targets. */
-function rowsOf(record: RunRecord): readonly Row[] {
+/** The targets that the gate judged, as rows. */
+function judgedRows(record: RunRecord): readonly Row[] {
   const { targets } = record
   const names = nameTargets(targets)
   const short = shortenNames(
@@ -183,7 +185,7 @@ function rowsOf(record: RunRecord): readonly Row[] {
         target,
         name: fullName(parts),
         parts,
-        shown: markdown(short[index] ?? ''),
+        shown: escapeMarkdown(short[index] ?? ''),
         cause: awaited && names[targets.indexOf(awaited)],
         isInBox: target === deciding,
         isHintInBox: target.hint === record.hint || target.hint === deciding?.hint,
@@ -192,7 +194,10 @@ function rowsOf(record: RunRecord): readonly Row[] {
     .filter(({ target }) => isJudged(target, record))
 }
 
-/** The box with cause, hint and way back; the status of a single ready target. `wayBack`: by the times of the gate itself. */
+/**
+ * The box with the cause, hint and way back of a gate that is not ready. If the only target is ready, its status.
+ * @param wayBack from the record before `startAtChange`, because ages count from the gate's start
+ */
 function outcomeBox(record: RunRecord, wayBack: WayBack | undefined, { tracked }: SummaryOptions): string[] {
   const [only] = record.targets
   const { outcome } = record
@@ -201,31 +206,32 @@ function outcomeBox(record: RunRecord, wayBack: WayBack | undefined, { tracked }
     return [`${targetStatus(only)}${wait === '' ? '' : ` · longest wait: ${wait}`}`, ...changeList(only)]
   }
   if (outcome === 'progressing') return []
-  const { messages, hint, source: written } = explainEnd(record)
+  const { messages, hint, source: written } = endDetails(record)
   const source = renderSource(written, tracked)
   const { sentences = [], command = '' } = wayBack ?? {}
-  const back = [...sentences.map((each) => prose(each)), ...(command === '' ? [] : [`Back: ${code(command)}`])].join(
-    ' ',
-  )
+  const back = [
+    ...sentences.map((each) => escapeProse(each)),
+    ...(command === '' ? [] : [`Back: ${inlineCode(command)}`]),
+  ].join(' ')
   const lines = [
     ...(messages.length > 1
-      ? messages.map((message) => `- ${prose(message)}`)
-      : messages.map((message) => `${prose(message)}${source === '' ? '' : ` · ${source}`}`)),
-    ...(hint === undefined ? [] : ['', `**What to do:** ${prose(hint)}`]),
+      ? messages.map((message) => `- ${escapeProse(message)}`)
+      : messages.map((message) => `${escapeProse(message)}${source === '' ? '' : ` · ${source}`}`)),
+    ...(hint === undefined ? [] : ['', `**What to do:** ${escapeProse(hint)}`]),
     ...(back === '' ? [] : ['', back]),
   ]
-  return lines.length === 0 ? [] : [alert(alertKinds[outcomeLabels[outcome].mark], lines)]
+  return lines.length === 0 ? [] : [alertBox(alertKinds[outcomeLabels[outcome].mark], lines)]
 }
 
 /** Red for failures, amber for other ends. */
 const alertKinds = { '✗': 'CAUTION', '!': 'WARNING', '✓': 'NOTE', '…': 'NOTE' } as const
 
 /** A coloured box of GitHub: https://docs.github.com/get-started/writing-on-github#alerts */
-function alert(kind: (typeof alertKinds)[keyof typeof alertKinds], lines: readonly string[]): string {
+function alertBox(kind: (typeof alertKinds)[keyof typeof alertKinds], lines: readonly string[]): string {
   return [`> [!${kind}]`, ...lines.map((line) => `> ${line}`.trimEnd())].join('\n')
 }
 
-/** Warnings about annotations and health checks that change what is gated, for reviewers of the change that contains them. */
+/** Warnings about annotations and health checks that change what is gated: reviewers of the change must see them. */
 function settingsList({ annotations = [], healthCheckKinds = [] }: RunRecord): string[] {
   return [
     ...warningList('Annotations of the objects change what is gated:', annotations),
@@ -240,15 +246,15 @@ function warningList(title: string, names: readonly string[]): string[] {
   if (names.length === 0) return []
   const shown = names.slice(0, maxAnnotations).map((each) => `- ${nameCell(each)}`)
   const more = names.length - shown.length
-  return [alert('WARNING', [title, '', ...shown, ...(more === 0 ? [] : [`- and ${more} more`])])]
+  return [alertBox('WARNING', [title, '', ...shown, ...(more === 0 ? [] : [`- and ${more} more`])])]
 }
 
-/** A name in a table: shortened, because a table is as wide as its longest word. */
+/** A name for a table cell, shortened: a table is as wide as its longest word. */
 function nameCell(name: string): string {
-  return markdown(shorten(name, maxNameWidth))
+  return escapeMarkdown(shortenName(name, maxNameWidth))
 }
 
-/** The number of targets by outcome and reason, which a table of hundreds of rows hides. */
+/** The number of targets by outcome and reason, if there are many: a long table hides the numbers. */
 function outcomeCounts({ targets }: RunRecord): string[] {
   if (targets.length < fewestForCounts) return []
   const groups = Map.groupBy(targets, ({ outcome, reason, causedBy }) => {
@@ -265,9 +271,9 @@ function outcomeCounts({ targets }: RunRecord): string[] {
 interface Column {
   readonly title: string
   readonly align: Align
-  /** The column is omitted if it is empty for every target. */
+  /** The column is left out if all its cells are empty. */
   readonly isOptional?: true
-  /** The text of a cell: escaped, unless it contains no text from the cluster. */
+  /** The Markdown of a cell. Text from the cluster must be escaped. */
   readonly cell: (row: Row, record: RunRecord) => string
 }
 
@@ -292,14 +298,14 @@ const columns: readonly Column[] = [
     align: ':--',
     cell: ({ target, cause }) =>
       cause === undefined
-        ? [targetStatus(target), ...readyChange(target)].join('<br>')
+        ? [targetStatus(target), ...firstChange(target)].join('<br>')
         : `waits for ${nameCell(fullName(cause))}`,
   },
   {
     title: 'Took',
     align: '--:',
     isOptional: true,
-    cell: ({ target }, record) => (wasReadyAtBegin(target, record) ? '' : duration(tookMs(target, record))),
+    cell: ({ target }, record) => (wasReadyAtStart(target, record) ? '' : duration(targetDurationMs(target, record))),
   },
   {
     title: 'Longest wait',
@@ -309,15 +315,15 @@ const columns: readonly Column[] = [
   },
 ]
 
-/** The first change of a ready target's pod template: what runs now, and what ran before. */
-function readyChange({ outcome, changes = [], changesSince }: TargetRecord): string[] {
+/** The first change of a ready target's pod template, and the number of its other changes. */
+function firstChange({ outcome, changes = [], changesSince }: TargetRecord): string[] {
   if (outcome !== 'ready' || changes.length === 0) return []
-  const shown = changes.map((change) => prose(shortenWords(change, maxNameWidth), 200))
+  const shown = changes.map((change) => escapeProse(shortenWords(change, maxNameWidth), 200))
   return [`${ifPresent`since revision ${changesSince}: `}${listNames(shown, 1)}`]
 }
 
-/** The table of some targets, with the columns that they need. */
-function tableOf(rows: readonly Row[], record: RunRecord): string {
+/** A table of targets. Optional columns without content are left out. */
+function rowTable(rows: readonly Row[], record: RunRecord): string {
   const shown = columns.filter(({ isOptional, cell }) => !isOptional || rows.some((row) => cell(row, record) !== ''))
   return markdownTable(
     Object.fromEntries(shown.map(({ title, align }) => [title, align])),
@@ -325,8 +331,8 @@ function tableOf(rows: readonly Row[], record: RunRecord): string {
   )
 }
 
-/** The targets that are not ready; the ready targets too, if they are few and no target failed. */
-function table({ record, rows, ready, shape }: Page): string[] {
+/** The table of the targets that are not ready. If no target failed and few are ready, it contains these too. */
+function targetTable({ record, rows, ready, shape }: Page): string[] {
   if (rows.length < 2) return []
   const waiters = Map.groupBy(
     rows.filter(({ cause }) => cause !== undefined),
@@ -341,10 +347,10 @@ function table({ record, rows, ready, shape }: Page): string[] {
   const further = notReady.slice(shown.length, shape.rows)
   const hidden = notReady.length - shown.length - further.length
   return [
-    ...(shown.length + ready.inTable.length === 0 ? [] : [tableOf([...shown, ...ready.inTable], record)]),
+    ...(shown.length + ready.inTable.length === 0 ? [] : [rowTable([...shown, ...ready.inTable], record)]),
     ...(further.length === 0
       ? []
-      : [folded(`${counted(further.length, 'more target')} not ready`, tableOf(further, record))]),
+      : [foldedSection(`${counted(further.length, 'more target')} not ready`, rowTable(further, record))]),
     ...(hidden === 0 ? [] : [`…and ${counted(hidden, 'more target')} not ready.`]),
   ]
 }
@@ -353,28 +359,28 @@ function isReadyRow({ target }: Row): boolean {
   return target.outcome === 'ready'
 }
 
-/** Whether a target was ready when the gate first read it, with a version that is older than this change. */
+/** Whether a target was already ready when the gate first read it, and its version is older than this change. */
 function isUnchanged(row: Row): boolean {
   return isReadyRow(row) && row.target.change === 'none'
 }
 
-/** The ready targets by the place that shows them. */
+/** The ready targets, by the place in the summary that shows them. */
 interface ReadyRows {
-  /** Empty if a target failed or there are many. */
+  /** Targets in the main table; none if a target failed, or if many targets are ready. */
   readonly inTable: readonly Row[]
-  /** Targets that only need to exist, if there are several: one line lists their names. */
+  /** Targets that only need to exist, whose names share one line; none if there is only one. */
   readonly listed: readonly Row[]
-  /** Targets in folded tables below the table. If several are unchanged, these have a table of their own. */
+  /** Targets in folded tables below the main table. If several are unchanged, they have their own table. */
   readonly folded: readonly Row[]
 }
 
-/** Sorts the ready targets by the place that shows them, the slowest first. */
-function readyRows(record: RunRecord, rows: readonly Row[], shape: Shape): ReadyRows {
+/** Distributes the ready targets over the places that show them, the slowest first. */
+function placeReadyRows(record: RunRecord, rows: readonly Row[], shape: Shape): ReadyRows {
   const { outcome } = record
   const several = (some: readonly Row[]) => (some.length > 1 ? some : [])
-  const listed = several(rows.filter(({ target }) => onlyExists(target)))
+  const listed = several(rows.filter(({ target }) => isReadyByExistence(target)))
   const unchanged = several(rows.filter(isUnchanged))
-  const took = ({ target }: Row) => (wasReadyAtBegin(target, record) ? 0 : tookMs(target, record))
+  const took = ({ target }: Row) => (wasReadyAtStart(target, record) ? 0 : targetDurationMs(target, record))
   const shown = rows.filter((row) => isReadyRow(row) && !listed.includes(row)).toSorted((a, b) => took(b) - took(a))
   const changed = shown.filter((row) => !unchanged.includes(row))
   const hasFailed = outcome !== 'progressing' && outcome !== 'ready'
@@ -384,13 +390,13 @@ function readyRows(record: RunRecord, rows: readonly Row[], shape: Shape): Ready
 
 const listedNames = 6
 
-/** The ready targets that the table does not contain: one line for those that are unchanged, one for the others. */
+/** The ready targets that the main table does not contain: a line of names, and folded tables. */
 function readyTable({ record, rows, ready, shape }: Page): string[] {
   if (rows.length < 2) return []
   const fold = (some: readonly Row[], noun: string) => {
     const title = `✅ ${counted(some.length, noun)} ready`
     if (some.length === 0) return []
-    return [shape.readyRows ? folded(title, tableOf(some, record)) : `${title}.`]
+    return [shape.readyRows ? foldedSection(title, rowTable(some, record)) : `${title}.`]
   }
   const { listed } = ready
   const names = listNames(
@@ -407,7 +413,7 @@ function readyTable({ record, rows, ready, shape }: Page): string[] {
   ]
 }
 
-/** The gates of a merged record. */
+/** The table of the gates of a merged record. */
 function gateTable({ gates = [], targets }: RunRecord): string[] {
   if (gates.length === 0) return []
   const rows = gates.map((gate) => {
@@ -418,7 +424,7 @@ function gateTable({ gates = [], targets }: RunRecord): string[] {
     const why =
       outcome === 'ready'
         ? 'ready'
-        : `**${markdown(reason === '' ? outcome : titleOf(reason))}**<br>${prose(shortenWords(message, maxNameWidth), 300)}`
+        : `**${escapeMarkdown(reason === '' ? outcome : titleOf(reason))}**<br>${escapeProse(shortenWords(message, maxNameWidth), 300)}`
     return [
       outcomeLabels[outcome].icon,
       nameCell(name),
@@ -430,8 +436,8 @@ function gateTable({ gates = [], targets }: RunRecord): string[] {
   return [markdownTable({ '': ':-:', Gate: ':--', Status: ':--', Ready: '--:', Took: '--:' }, rows)]
 }
 
-/** The gantt, and a note if it lacks targets. */
-function diagram(record: RunRecord, shape: Shape): string[] {
+/** The gantt, with a note if the gantt does not show all targets. */
+function ganttBlock(record: RunRecord, shape: Shape): string[] {
   const gantt = shape.gantt ? renderGantt(record) : undefined
   if (gantt === undefined) return []
   const all = record.targets.length
@@ -440,7 +446,7 @@ function diagram(record: RunRecord, shape: Shape): string[] {
   return [`\`\`\`mermaid\n${gantt.diagram}\n\`\`\``, ...notes]
 }
 
-/** @param before what happened between the change and the gate */
+/** The timeline as text, folded. @param before the entries between the change and the gate */
 function textTimeline(record: RunRecord, before: readonly Entry[], { timelineLines }: Shape): string[] {
   if (timelineLines === 0) return []
   const layout = layoutLog(record, { color: false })
@@ -450,11 +456,11 @@ function textTimeline(record: RunRecord, before: readonly Entry[], { timelineLin
   const left = lines.length - timelineLines
   const half = timelineLines / 2
   const shown = left > 0 ? [...lines.slice(0, half), `… ${left} lines left out`, ...lines.slice(-half)] : lines
-  return [folded('Timeline as text', fence(shown))]
+  return [foldedSection('Timeline as text', codeBlock(shown))]
 }
 
-/** What helps at once with the target that decided, below the coloured box, which has its message and hint. */
-function explanation(page: Page): readonly string[] {
+/** The cause of the deciding target, without the message and hint that the box above contains. */
+function decidingCause(page: Page): readonly string[] {
   const deciding = page.rows.find(({ isInBox }) => isInBox)
   return deciding === undefined || page.shape.details === 0 ? [] : renderCause(deciding, detailOptions(page))
 }
@@ -464,12 +470,12 @@ function detailOptions({ record, shape, options }: Page): DetailOptions {
   return { startedAt, finishedAt, evidenceLines: shape.evidenceLines, tracked: options.tracked }
 }
 
-/** Milestones between the change and the gate: one line for those that a target reached at the same moment. */
-function entriesBefore({ targets, startedAt }: RunRecord): Entry[] {
+/** Entries for milestones between the change and the gate. Milestones of a target at the same time share an entry. */
+function entriesBeforeGate({ targets, startedAt }: RunRecord): Entry[] {
   return targets
     .flatMap((target, index) => {
       const known = new Set(target.milestones.flatMap(({ name, source }) => (source === undefined ? [] : name)))
-      const before = stepsOf(target, startedAt).filter(
+      const before = reachedSteps(target, startedAt).filter(
         ({ name, at }) => known.has(name) && at <= startedAt - shownBeforeMs,
       )
       return [...Map.groupBy(before, ({ at }) => at)].map(
@@ -484,8 +490,8 @@ function entriesBefore({ targets, startedAt }: RunRecord): Entry[] {
     .toSorted((one, other) => one.at - other.at)
 }
 
-/** The sections of the targets that are not ready, and of the ready ones that had problems. */
-function details(page: Page): string[] {
+/** The folded sections of the targets that are not ready, and of ready targets that had problems. */
+function detailSections(page: Page): string[] {
   const { record, rows, shape } = page
   if (record.outcome === 'progressing') return []
   const own = rows.filter(({ cause }) => cause === undefined)
@@ -504,22 +510,23 @@ function details(page: Page): string[] {
     ...sections,
     ...(further.length === 0
       ? []
-      : [folded(`Details of ${counted(further.length, 'more target')}`, further.join('\n\n'))]),
+      : [foldedSection(`Details of ${counted(further.length, 'more target')}`, further.join('\n\n'))]),
     ...(hidden > 0 && shape.details > 0 ? [`Details of ${counted(hidden, 'more target')} are in the report.`] : []),
   ]
 }
 
-/** What was left out of the summary, and where it is. */
-function note(leftOut: readonly string[], { reportPath }: SummaryOptions): string[] {
+/** A note about what the summary leaves out, and where to find it. */
+function omissionNote(leftOut: readonly string[], { reportPath }: SummaryOptions): string[] {
   if (leftOut.length === 0) return []
-  const where = reportPath === undefined ? 'the JSON report (output `report`)' : `the JSON report: ${code(reportPath)}`
+  const where =
+    reportPath === undefined ? 'the JSON report (output `report`)' : `the JSON report: ${inlineCode(reportPath)}`
   return [
-    alert('NOTE', [`Left out, to stay below GitHub's size limit: ${leftOut.join(', ')}. All of it is in ${where}.`]),
+    alertBox('NOTE', [`Left out, to stay below GitHub's size limit: ${leftOut.join(', ')}. All of it is in ${where}.`]),
   ]
 }
 
-/** The settings of the gate; empty for a gate that never began. */
-function footer(record: RunRecord): string[] {
+/** A line with the settings of the gate; empty if the gate never started. */
+function settingsFooter(record: RunRecord): string[] {
   const { cluster, gates } = record
   const { context, version } = cluster
   if (gates !== undefined)
@@ -527,11 +534,11 @@ function footer(record: RunRecord): string[] {
   const targets = record.targets
   if (context === '' && targets.length === 0) return []
   const namespaces = namespacesOf(targets)
-  const { timeout, stall } = clockTexts(record, targets)
+  const { timeout, stall } = timeoutTexts(record, targets)
   const parts = [
-    context === '' ? '' : `context ${markdown(context)}`,
-    version === '' ? '' : `Kubernetes ${markdown(version)}`,
-    namespaces.length === 1 ? `namespace ${markdown(namespaces[0] ?? '')}` : '',
+    context === '' ? '' : `context ${escapeMarkdown(context)}`,
+    version === '' ? '' : `Kubernetes ${escapeMarkdown(version)}`,
+    namespaces.length === 1 ? `namespace ${escapeMarkdown(namespaces[0] ?? '')}` : '',
     `timeout ${timeout}`,
     `stall timeout ${stall}`,
   ]

@@ -5,96 +5,108 @@ import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { linesAfterError, linesBeforeError, maxShownChanges, maxShownProblems, shortestWaitMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { code, fence, html, markdown, markdownTable, prose, safeLine, safeLines, shortenWords } from './escape.ts'
 import {
-  capitalised,
-  endOf,
+  codeBlock,
+  escapeHtml,
+  escapeMarkdown,
+  escapeProse,
+  inlineCode,
+  markdownTable,
+  safeLine,
+  safeLines,
+  shortenWords,
+} from './escape.ts'
+import {
+  capitalize,
   evidenceText,
   formatElapsed,
   type GateTimes,
-  isInMessage,
+  isInTargetMessage,
   messageBelowName,
   openMilestone,
-  openMs,
+  openMilestoneMs,
   orderEvidence,
   outcomeLabels,
-  problemCount,
+  problemCountText,
   problemPath,
+  reachedSteps,
   reasonHeadline,
   slowestStep,
-  stepsOf,
+  targetEnd,
 } from './target-record.ts'
 
-/** A target, and which parts of its details the summary shows elsewhere. */
+/* Renders a target for the summary: its cause, evidence, milestones and status. */
+
+/** A target, with the parts of its details that the summary shows elsewhere. */
 export interface DetailedTarget {
   readonly target: TargetRecord
-  /** Not escaped. */
+  /** Raw text: renderers escape it. */
   readonly name: string
-  /** The summary already shows the target's message, hint and source in its box, and below it {@link renderCause}. */
+  /** The box at the top already shows the target's message, hint and source; {@link renderCause} follows the box. */
   readonly isInBox: boolean
   readonly isHintInBox: boolean
 }
 
 /** How much of a target is shown. */
 export interface DetailOptions extends GateTimes {
-  /** Maximum number of lines of one piece of evidence; 0 shows none. */
+  /** Maximum number of lines of one piece of evidence; 0 hides the evidence. */
   readonly evidenceLines: number
-  /** The files that can be linked. */
+  /** The files to which the summary can link. */
   readonly tracked: TrackedFiles | undefined
 }
 
 const evidenceLineLimit = 500
-/** The maximum length of a word in a table: a longer one would make the table wider than the page. */
+/** The maximum length of a word in a table: a longer word would make the table wider than the page. */
 export const maxWordWidth = 48
 
 /**
- * What helps at once with a target that is not ready: message, hint, the lines of the log that look like the error, and
- * what changed.
+ * The most helpful part of a target that is not ready: message, hint, the log lines that look like the error, and what
+ * changed. Message, hint and source are left out if the box at the top shows them.
  */
 export function renderCause(
   { target, name, isInBox, isHintInBox }: DetailedTarget,
   { tracked, evidenceLines }: DetailOptions,
 ): readonly string[] {
   const { hint, outcome, source } = target
-  const message = isInBox || outcome === 'ready' ? '' : prose(messageBelowName(name, target))
+  const message = isInBox || outcome === 'ready' ? '' : escapeProse(messageBelowName(name, target))
   const place = isInBox ? '' : renderSource(source, tracked)
-  const excerpt = excerptOf(target, evidenceLines)
+  const excerpt = logExcerpt(target, evidenceLines)
   return [
     ...(message === '' ? [] : [message]),
-    ...(hint === undefined || isHintInBox ? [] : [`**What to do:** ${prose(hint)}`]),
+    ...(hint === undefined || isHintInBox ? [] : [`**What to do:** ${escapeProse(hint)}`]),
     ...(place === '' ? [] : [`**Written in** ${place}`]),
-    ...(excerpt === undefined ? [] : [`**${markdown(excerpt.title)}**`, fence(excerpt.lines)]),
+    ...(excerpt === undefined ? [] : [`**${escapeMarkdown(excerpt.title)}**`, codeBlock(excerpt.lines)]),
     ...changeList(target),
   ]
 }
 
-/** What is folded, and is shown on a click. */
-export function folded(title: string, content: string): string {
+/** Content that GitHub shows after a click on the title. */
+export function foldedSection(title: string, content: string): string {
   return `<details><summary>${safeLine(title)}</summary>\n\n${content}\n\n</details>`
 }
 
 /** The folded section of a target. */
-function targetSection({ target, name }: DetailedTarget, title: string, blocks: readonly string[]): string {
+function foldedTarget({ target, name }: DetailedTarget, title: string, blocks: readonly string[]): string {
   const { icon } = outcomeLabels[target.outcome]
   return [
-    `<details><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
-    '<br>', // keeps what follows off the title
+    `<details><summary>${icon} <b>${escapeHtml(name)}</b>: ${escapeHtml(title)}</summary>`,
+    '<br>', // vertical space below the title
     ...blocks,
     '</details>',
   ].join('\n\n')
 }
 
 /**
- * One target in a folded section: what helps at once unless that is shown already, evidence, milestones. Empty if there is
- * nothing to show.
+ * The folded section of a target: its cause unless the summary already shows the cause, its evidence and its
+ * milestones. Empty if there is nothing to show.
  */
 export function renderDetails(row: DetailedTarget, options: DetailOptions): string {
   const { target, isInBox } = row
   const title = target.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(target)
   const problems = target.problems.slice(0, maxShownProblems)
   const rest = target.problems.length - problems.length
-  const excerpt = excerptOf(target, options.evidenceLines)
-  // A log that is quoted as a whole is not repeated.
+  const excerpt = logExcerpt(target, options.evidenceLines)
+  // If the excerpt is a whole log, this log is not repeated.
   const quoted = excerpt?.isWhole ? excerpt.text : undefined
   const blocks = [
     ...(isInBox ? [] : renderCause(row, options)),
@@ -105,27 +117,27 @@ export function renderDetails(row: DetailedTarget, options: DetailOptions): stri
         .flatMap((piece) => renderEvidencePiece(piece, options)),
     ]),
     ...(rest > 0 ? [`…and ${counted(rest, 'more problem')} in the report.`] : []),
-    ...(target.notes === undefined ? [] : [target.notes.map((note) => `- ${prose(note)}`).join('\n')]),
+    ...(target.notes === undefined ? [] : [target.notes.map((note) => `- ${escapeProse(note)}`).join('\n')]),
     ...milestoneTable(target, options),
   ]
   if (blocks.length === 0) return ''
-  return targetSection(row, isInBox ? 'events, logs and milestones' : title, blocks)
+  return foldedTarget(row, isInBox ? 'events, logs and milestones' : title, blocks)
 }
 
 interface Excerpt {
   readonly title: string
   readonly lines: readonly string[]
-  /** The whole log that contains the excerpt. */
+  /** The whole log from which the excerpt is taken. */
   readonly text: string
   /** The excerpt is the whole log. */
   readonly isWhole: boolean
 }
 
 /**
- * The lines of a container's log around the line that looks like the error; the last lines if none does. If there are
- * several logs, the first log with an error.
+ * The log lines around the line that looks like the error; the last lines if no line does. Of several logs, the excerpt
+ * is from the first log with an error.
  */
-function excerptOf({ problems }: TargetRecord, limit: number): Excerpt | undefined {
+function logExcerpt({ problems }: TargetRecord, limit: number): Excerpt | undefined {
   const logs = problems
     .flatMap(({ evidence }) => orderEvidence(evidence))
     .flatMap(({ type, title, text, isUnread }) => {
@@ -145,18 +157,18 @@ function excerptOf({ problems }: TargetRecord, limit: number): Excerpt | undefin
   return { title, text, lines: shown, isWhole: from === 0 && to >= lines.length }
 }
 
-/** `` `k8s/web.yaml` line 12``, as a link if the file is tracked; empty without a file. */
+/** `` `k8s/web.yaml` line 12``, as a link if git tracks the file; empty if there is no file. */
 export function renderSource(source: Source | undefined, tracked: TrackedFiles | undefined): string {
   if (!isManifest(source)) return ''
-  const text = `${code(source.file)} line ${source.line}`
+  const text = `${inlineCode(source.file)} line ${source.line}`
   const file = tracked?.get(source.file)
   if (file === undefined || file === 'untracked') return text
-  // A bracket would end the link.
+  // A bracket would end the Markdown link.
   const url = file.url.replace(/[()]/g, (mark) => (mark === '(' ? '%28' : '%29'))
   return `[${text}](${url}#L${source.line})`
 }
 
-/** Whether the source is a file of the workspace, not a line of the input. */
+/** Whether the source is a manifest in the workspace, not a line of the input. */
 export function isManifest(source: Source | undefined): source is Source {
   if (source === undefined || source.file === 'resources') return false
   return !/^(?:$|-$|[/\\]|[A-Za-z]:|\.\.(?:[/\\]|$))/.test(source.file)
@@ -164,24 +176,25 @@ export function isManifest(source: Source | undefined): source is Source {
 
 /** The status of a target for a table cell. */
 export function targetStatus(target: TargetRecord): string {
-  if (target.outcome === 'ready') return [target.message || 'ready', ...(target.notes ?? [])].map(inCell).join(' · ')
-  const why = target.reason === '' ? '' : `**${markdown(shortenWords(reasonHeadline(target), maxWordWidth))}**<br>`
+  if (target.outcome === 'ready') return [target.message || 'ready', ...(target.notes ?? [])].map(cellText).join(' · ')
+  const why =
+    target.reason === '' ? '' : `**${escapeMarkdown(shortenWords(reasonHeadline(target), maxWordWidth))}**<br>`
   const open = openMilestone(target)
-  if (open === undefined) return why === '' ? inCell(target.message) : why.slice(0, -'<br>'.length)
+  if (open === undefined) return why === '' ? cellText(target.message) : why.slice(0, -'<br>'.length)
   const done = target.milestones.filter(({ state }) => state === 'done').length
   const total = target.milestones.filter(({ state }) => state !== 'skipped').length
-  const message = open.message === '' ? '' : `: ${inCell(open.message)}`
-  return `${why}step ${done + 1} of ${total}, ${markdown(open.name)}${message}`
+  const message = open.message === '' ? '' : `: ${cellText(open.message)}`
+  return `${why}step ${done + 1} of ${total}, ${escapeMarkdown(open.name)}${message}`
 }
 
-function inCell(text: string): string {
-  return prose(shortenWords(text, maxWordWidth), 200)
+function cellText(text: string): string {
+  return escapeProse(shortenWords(text, maxWordWidth), 200)
 }
 
-/** `ready 17 s`: the milestone of a ready target that took longest; empty if none took time. */
+/** The slowest milestone of a ready target: `ready 17 s`. Empty if no milestone took a noticeable time. */
 export function longestWait(target: TargetRecord, times: GateTimes): string {
   const { name = '', tookMs = 0 } = slowestStep(target, times) ?? {}
-  return tookMs < shortestWaitMs ? '' : `${markdown(name)} ${duration(tookMs)}`
+  return tookMs < shortestWaitMs ? '' : `${escapeMarkdown(name)} ${duration(tookMs)}`
 }
 
 interface MilestoneRow {
@@ -191,34 +204,34 @@ interface MilestoneRow {
   tookMs: number
 }
 
-/** The milestones by time, with one row for those of the same second. */
+/** The milestones in the order of time. Milestones of the same second share a row. */
 function milestoneTable(target: TargetRecord, times: DetailOptions): string[] {
   const { startedAt, finishedAt } = times
-  const steps = stepsOf(target, startedAt)
+  const steps = reachedSteps(target, startedAt)
   const open = openMilestone(target)
-  const end = endOf(target, finishedAt)
+  const end = targetEnd(target, finishedAt)
   const rows: MilestoneRow[] = []
   const byTime = target.milestones.toSorted((one, other) => (one.at ?? Infinity) - (other.at ?? Infinity))
   for (const { name, state, message } of byTime) {
     const step = steps.find((each) => each.name === name)
     if (step === undefined && name !== open?.name) continue
     const elapsed = formatElapsed((step?.at ?? end) - startedAt)
-    const tookMs = step?.tookMs ?? openMs(target, times)
-    // A long message that is shown above is not repeated.
+    const tookMs = step?.tookMs ?? openMilestoneMs(target, times)
+    // A long message that the message of the target contains is not repeated.
     const isAbove = message.length > 60 && target.message.includes(message)
-    // An object that existed before the gate was not created by it.
+    // The message says "exists" if the object is older than the gate: "created" would be wrong.
     const shown = name === 'created' && message === 'exists' ? message : name
-    const messages = message === '' || message === shown || isAbove ? [] : [prose(message)]
+    const messages = message === '' || message === shown || isAbove ? [] : [escapeProse(message)]
     const last = rows.at(-1)
     if (step !== undefined && last?.elapsed === elapsed) {
-      last.names.push(markdown(shown))
+      last.names.push(escapeMarkdown(shown))
       last.messages.push(...messages)
       last.tookMs += tookMs
       continue
     }
     const isLost = state === 'failed' || outcomeLabels[target.outcome].mark === '✗'
     const mark = step !== undefined ? '✓' : isLost ? '✗' : '…'
-    rows.push({ elapsed, names: [`${mark} ${markdown(shown)}`], messages, tookMs })
+    rows.push({ elapsed, names: [`${mark} ${escapeMarkdown(shown)}`], messages, tookMs })
   }
   if (rows.length === 0) return []
   const cells = rows.map(({ elapsed, names, tookMs, messages }) => {
@@ -228,13 +241,13 @@ function milestoneTable(target: TargetRecord, times: DetailOptions): string[] {
   return [markdownTable({ Elapsed: '--:', Milestone: ':--', Took: '--:', 'What happened': ':--' }, cells)]
 }
 
-/** The reason, the path to the object, and the message unless it is shown above. */
+/** The reason of a problem, the path to the object, and the message unless the target's message contains it. */
 function renderProblem(problem: ProblemRecord, target: TargetRecord, { startedAt }: DetailOptions): string {
-  const line = `${code(problem.reason)} ${markdown(problemPath(problem))} · ${problemCount(problem, startedAt)}`
-  return isInMessage(problem, target) ? line : `${line}<br>${prose(capitalised(problem.message))}`
+  const line = `${inlineCode(problem.reason)} ${escapeMarkdown(problemPath(problem))} · ${problemCountText(problem, startedAt)}`
+  return isInTargetMessage(problem, target) ? line : `${line}<br>${escapeProse(capitalize(problem.message))}`
 }
 
-/** The list of what changed. */
+/** A list of the changes of a target's pod template; empty if there are none. */
 export function changeList({ changes = [], changesSince, outcome }: TargetRecord): string[] {
   if (changes.length === 0) return []
   const since = changesSince === undefined ? '' : ` since revision ${changesSince}`
@@ -243,7 +256,7 @@ export function changeList({ changes = [], changesSince, outcome }: TargetRecord
   return [
     [
       `**${title}**`,
-      ...changes.slice(0, maxShownChanges).map((change) => `- ${prose(change)}`),
+      ...changes.slice(0, maxShownChanges).map((change) => `- ${escapeProse(change)}`),
       ...(rest > 0 ? [`- …and ${rest} more`] : []),
     ].join('\n'),
   ]
@@ -251,10 +264,10 @@ export function changeList({ changes = [], changesSince, outcome }: TargetRecord
 
 function renderEvidencePiece(piece: Evidence, { evidenceLines: limit, startedAt }: DetailOptions): string[] {
   const { type, title, text } = piece
-  if (type === 'manifest') return [`**${markdown(title)}:** ${code(text)}`]
+  if (type === 'manifest') return [`**${escapeMarkdown(title)}:** ${inlineCode(text)}`]
   const lines = limit === 0 ? [] : safeLines(evidenceText(piece, startedAt), evidenceLineLimit)
   if (lines.length === 0) return []
   const left = lines.length - limit
   const shown = left > 0 ? [`… ${left} earlier lines left out`, ...lines.slice(-limit)] : lines
-  return [`**${markdown(title)}**`, fence(shown)]
+  return [`**${escapeMarkdown(title)}**`, codeBlock(shown)]
 }

@@ -9,9 +9,9 @@ import { deploymentPauseMs, maxApplyAgeMs, recentVersionMs, shownBeforeMs } from
 /* Labels, texts and times that renderers derive from the record of a target. */
 
 interface OutcomeLabel {
-  /** For Markdown. */
+  /** Shown in Markdown. */
   readonly icon: string
-  /** For the log. */
+  /** Shown in the log. */
   readonly mark: '✓' | '✗' | '!' | '…'
   /** `failed` */
   readonly verb: string
@@ -31,14 +31,14 @@ export const outcomeLabels: Readonly<Record<TargetOutcome, OutcomeLabel>> = {
   progressing: { icon: '⏳', mark: '…', verb: 'in progress', preposition: 'for' },
 }
 
-/** A message with a capital letter. A name with a slash, dot or dash keeps its first letter. */
-export function capitalised(message: string): string {
+/** Capitalizes the first word of a message, but not a name: a word with a slash, dot, dash or digit. */
+export function capitalize(message: string): string {
   return message.replace(/^[a-z]+(?=[ ,])/, (word) => word.charAt(0).toUpperCase() + word.slice(1))
 }
 
 const second = 1_000
 
-/** Milliseconds since the gate's start as text: `0:04`, `12:31`, `1:02:03`; before it: `-0:42`. */
+/** The time since the gate's start as text: `0:04`, `12:31`, `1:02:03`; before the start: `-0:42`. */
 export function formatElapsed(ms: number): string {
   const seconds = Math.floor(Math.abs(ms) / second)
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, '0'))
@@ -47,16 +47,16 @@ export function formatElapsed(ms: number): string {
   return seconds > 0 && ms < 0 ? `-${clock}` : clock
 }
 
-/** Milliseconds as in the inputs: `1m30s`, `10m`; `off` for 0. */
+/** A timeout as users write it: `1m30s`, `10m`; `off` for 0. */
 export function timeoutText(ms: number): string {
   return ms === 0 ? 'off' : formatDuration(ms)
 }
 
 /**
- * The timeouts that apply, written as in the inputs: `timeout 10m · stall 5m`. If the targets have different ones, the
- * timeout of the gate, and how many targets have their own: `timeout 10m (1 target has its own)`.
+ * The timeouts that apply, as users write them: `10m`. If targets have different timeouts, the text is the timeout of
+ * the gate and the number of targets with another timeout: `10m (1 target has its own)`.
  */
-export function clockTexts(
+export function timeoutTexts(
   { timeoutMs = 0, stallTimeoutMs = 0 }: Pick<RunRecord, 'timeoutMs' | 'stallTimeoutMs'>,
   targets: readonly Pick<TargetRecord, 'clocks'>[],
 ): { readonly timeout: string; readonly stall: string } {
@@ -68,7 +68,7 @@ export function clockTexts(
     return `${timeoutText(gateMs)} (${own === 1 ? '1 target has its own' : `${own} targets have their own`})`
   }
   return {
-    // A timeout of 0 leaves the target to the gate's timeout, which holds for all targets.
+    // The gate's timeout applies to all targets, also if a target has none (0).
     timeout: describe(timeoutMs, (clocks) => {
       const clocksOn = [clocks.timeoutMs ?? 0, timeoutMs].filter((ms) => ms > 0)
       return clocksOn.length === 0 ? 0 : Math.min(...clocksOn)
@@ -77,37 +77,37 @@ export function clockTexts(
   }
 }
 
-/** Why a target is not ready, in a few words with the names of its problem. Raw text: renderers escape it. */
+/** Why a target is not ready, in a few words: the headline of its problem. Raw text: renderers escape it. */
 export function reasonHeadline(target: TargetRecord): string {
   const { outcome, reason } = target
   if (reason === '') return outcomeLabels[outcome].verb
   return target.problems.find((problem) => problem.reason === reason)?.headline ?? titleOf(reason)
 }
 
-/** The message of a target, and how it joins the target's name. */
+/** The message of a target, and how the message joins the target's name. */
 type TargetMessage = Pick<TargetRecord, 'message' | 'form'>
 
-/** A complete sentence: `deployment/web is paused, …`, `service/web: its selector …`. Raw text: renderers escape it. */
+/** A message with the target's name: `deployment/web is paused, …`, `service/web: its selector …`. Raw text. */
 export function messageWithName(name: string, { message, form = 'clause' }: TargetMessage): string {
-  return form === 'complete' ? capitalised(message) : joinSubject(name, { text: message, form })
+  return form === 'complete' ? capitalize(message) : joinSubject(name, { text: message, form })
 }
 
-/** The sentence below a title with the target's name: `Its selector …`. */
+/** A message for a place below a title that contains the target's name: `Its selector …`. Raw text. */
 export function messageBelowName(name: string, { message, form = 'clause' }: TargetMessage): string {
-  return form === 'predicate' ? joinSubject(name, { text: message, form }) : capitalised(message)
+  return form === 'predicate' ? joinSubject(name, { text: message, form }) : capitalize(message)
 }
 
 /**
- * The owners from the target to the problem: `deployment/web → pod/web-fc8b-8xkbh → container app`.
- * Raw text: renderers escape it.
+ * The objects from the target to the problem, each the owner of the next: `deployment/web → pod/web-fc8b-8xkbh →
+ * container app`. Raw text: renderers escape it.
  */
 export function problemPath({ chain = [], subject, namespace, container, isInit }: ProblemRecord): string {
   if (chain.length > 1) return chain.join(' → ')
   return placeText({ object: subject, namespace, container, isInit })
 }
 
-/** How often and since when a problem occurred: `2 times since 0:03`; once: `at 0:03`. */
-export function problemCount({ count, firstSeen }: ProblemRecord, startedAt: number): string {
+/** How often and since when a problem has occurred: `2 times since 0:03`; for a single occurrence `at 0:03`. */
+export function problemCountText({ count, firstSeen }: ProblemRecord, startedAt: number): string {
   if (firstSeen < startedAt - maxApplyAgeMs)
     return count > 1 ? `${count} times since before the gate began` : 'before the gate began'
   const first = formatElapsed(Math.max(0, firstSeen - startedAt))
@@ -115,11 +115,11 @@ export function problemCount({ count, firstSeen }: ProblemRecord, startedAt: num
 }
 
 /** Whether the message of the target contains the message of the problem. */
-export function isInMessage({ message }: ProblemRecord, target: TargetRecord): boolean {
+export function isInTargetMessage({ message }: ProblemRecord, target: TargetRecord): boolean {
   return target.outcome !== 'ready' && target.message.includes(message)
 }
 
-/** Evidence, the most useful first. Identical logs of two runs are shown once. */
+/** Evidence in the order of its use, without duplicates: two runs of a container often have the same log. */
 export function orderEvidence(evidence: readonly Evidence[]): readonly Evidence[] {
   return evidence
     .filter(
@@ -128,7 +128,7 @@ export function orderEvidence(evidence: readonly Evidence[]): readonly Evidence[
     .toSorted((one, other) => evidenceOrder.indexOf(one.type) - evidenceOrder.indexOf(other.type))
 }
 
-/** The text of evidence, with the moments of events on the clock that begins at `startedAt`. */
+/** The text of evidence. The times of events count from `startedAt`. */
 export function evidenceText({ text, events }: Evidence, startedAt: number): string {
   if (events === undefined) return text
   return events.map((event) => `${formatElapsed(event.at - startedAt).padStart(5)}  ${event.text}`).join('\n')
@@ -136,20 +136,20 @@ export function evidenceText({ text, events }: Evidence, startedAt: number): str
 
 const evidenceOrder: readonly Evidence['type'][] = ['condition', 'log', 'event', 'manifest']
 
-/** When the timeline of a target begins: with its change if that is recent, else with the gate. */
-export function beginOf(target: Pick<TargetRecord, 'changedAt' | 'change'>, startedAt: number): number {
+/** When the timeline of a target starts: at its change if the change is recent, otherwise with the gate. */
+export function timelineStart(target: Pick<TargetRecord, 'changedAt' | 'change'>, startedAt: number): number {
   const { changedAt = Infinity, change } = target
   if (change === 'none') return startedAt
   return startedAt - changedAt > 0 && startedAt - changedAt <= recentVersionMs ? changedAt : startedAt
 }
 
 /**
- * When the common timeline begins: at the earliest change of this deployment. An earlier change belongs to the
- * deployment if no long pause follows it. A target counts only if something is known of the time after its change.
+ * When the timeline of all targets starts: at the earliest change of this deployment. A change belongs to the
+ * deployment if no long pause follows it. A target counts only if it did something at a known time after its change.
  */
-export function beginOfAll({ targets, startedAt }: Pick<RunRecord, 'targets' | 'startedAt'>): number {
+export function commonTimelineStart({ targets, startedAt }: Pick<RunRecord, 'targets' | 'startedAt'>): number {
   const begins = targets.flatMap((target) => {
-    const begin = beginOf(target, startedAt)
+    const begin = timelineStart(target, startedAt)
     const isLater = ({ at = begin, source }: MilestoneRecord) => at > (source === undefined ? startedAt : begin)
     return target.outcome !== 'ready' || target.milestones.some(isLater) ? [begin] : []
   })
@@ -158,12 +158,12 @@ export function beginOfAll({ targets, startedAt }: Pick<RunRecord, 'targets' | '
 }
 
 /**
- * A record on the clock of the summary: everything counts from the earliest recent change. A change less than a second
- * before the gate does not count. A milestone that was reached at an unknown moment gets the begin of the clock.
+ * The record for the summary, whose times count from the earliest recent change. A change less than a second before the
+ * gate does not count. A milestone that was reached at an unknown time gets the start of the timeline.
  */
-export function sinceChange(record: RunRecord): RunRecord {
+export function startAtChange(record: RunRecord): RunRecord {
   const { startedAt, targets, gates } = record
-  const first = beginOfAll(record)
+  const first = commonTimelineStart(record)
   const begin = gates !== undefined || startedAt - first < shownBeforeMs ? startedAt : first
   return {
     ...record,
@@ -179,35 +179,35 @@ export function sinceChange(record: RunRecord): RunRecord {
   }
 }
 
-/** Whether a target is ready because it exists: no controller observes it, and it has no note, warning or problem. */
-export function onlyExists({ outcome, milestones, notes, warnings, problems }: TargetRecord): boolean {
+/** Whether a target is ready because it exists. No controller observes it, and there is nothing else to report. */
+export function isReadyByExistence({ outcome, milestones, notes, warnings, problems }: TargetRecord): boolean {
   const isUnobserved = milestones.some(({ name, state }) => name === 'observed' && state === 'skipped')
   return outcome === 'ready' && isUnobserved && !notes && !warnings && problems.length === 0
 }
 
-/** Whether a target was ready when the clock began, so that its duration is unknown. */
-export function wasReadyAtBegin({ outcome, milestones }: TargetRecord, { startedAt }: Pick<GateTimes, 'startedAt'>) {
+/** Whether a target was ready when the timeline started, so that its duration is unknown. */
+export function wasReadyAtStart({ outcome, milestones }: TargetRecord, { startedAt }: Pick<GateTimes, 'startedAt'>) {
   return outcome === 'ready' && milestones.every(({ state, at = Infinity }) => state !== 'done' || at <= startedAt)
 }
 
 /**
- * How long a target took from the begin of its timeline, in milliseconds. A ready target took until its last milestone,
- * which may have been before the gate.
+ * The duration of a target in milliseconds, from the start of its timeline. The duration of a ready target ends with
+ * its last milestone, which it may have reached before the gate.
  */
-export function tookMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
+export function targetDurationMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
   const { endedAt = finishedAt, outcome } = target
-  const begin = beginOf(target, startedAt)
+  const begin = timelineStart(target, startedAt)
   if (outcome !== 'ready') return endedAt - begin
-  const last = stepsOf(target, startedAt).findLast(({ isKnown }) => isKnown)
-  const isOfBefore = wasReadyAtBegin(target, { startedAt }) && begin < startedAt
+  const last = reachedSteps(target, startedAt).findLast(({ isKnown }) => isKnown)
+  const isOfBefore = wasReadyAtStart(target, { startedAt }) && begin < startedAt
   return (last?.at ?? (isOfBefore ? begin : endedAt)) - begin
 }
 
-/** A reached milestone, and the milliseconds from the previous one. */
+/** A reached milestone, and the milliseconds from the previous milestone. */
 export interface ReachedStep {
   readonly name: string
   readonly at: number
-  /** The time is known: the milestone was reached during the gate, or the object contains the time. */
+  /** Whether the time is known: the gate saw the milestone, or the object contains the time. */
   readonly isKnown: boolean
   readonly tookMs: number
 }
@@ -215,14 +215,14 @@ export interface ReachedStep {
 export type GateTimes = Pick<RunRecord, 'startedAt' | 'finishedAt'>
 
 /**
- * The reached milestones by time; the first is measured from the begin of the target's timeline. What was reached before the
- * gate, at an unknown moment, took no known time.
+ * The reached milestones in the order of time. The first counts from the start of the target's timeline. A milestone
+ * without a known time takes 0 ms.
  */
-export function stepsOf(
+export function reachedSteps(
   target: Pick<TargetRecord, 'milestones' | 'changedAt' | 'change'>,
   startedAt: number,
 ): readonly ReachedStep[] {
-  const begin = beginOf(target, startedAt)
+  const begin = timelineStart(target, startedAt)
   let before = begin
   return target.milestones
     .flatMap(({ name, state, at, source }) =>
@@ -238,15 +238,15 @@ export function stepsOf(
     })
 }
 
-/** The current or failed milestone. A target whose change never arrived has none. */
+/** The current or failed milestone. Undefined if the change of the target never arrived. */
 export function openMilestone(target: TargetRecord): MilestoneRecord | undefined {
   if (traitsOf(target).awaits === 'change') return undefined
   const { milestones } = target
   return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
 }
 
-/** When a target ended. A ready target ends with its hold. */
-export function endOf({ outcome, endedAt, milestones }: TargetRecord, finishedAt: number): number {
+/** When a target ended. If a ready target has a hold, it ends with the hold. */
+export function targetEnd({ outcome, endedAt, milestones }: TargetRecord, finishedAt: number): number {
   const held = milestones.find(({ name }) => name === heldMilestone)
   const ended = endedAt ?? finishedAt
   if (outcome !== 'ready' || held === undefined) return ended
@@ -255,21 +255,22 @@ export function endOf({ outcome, endedAt, milestones }: TargetRecord, finishedAt
 
 const heldMilestone = 'held'
 
-/** How long a target waited for the milestone that it has not reached, in milliseconds. */
-export function openMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
-  const { at = beginOf(target, startedAt) } = stepsOf(target, startedAt).findLast(({ isKnown }) => isKnown) ?? {}
-  return Math.max(0, endOf(target, finishedAt) - at)
+/** How long a target has waited for its open milestone, in milliseconds. */
+export function openMilestoneMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
+  const { at = timelineStart(target, startedAt) } =
+    reachedSteps(target, startedAt).findLast(({ isKnown }) => isKnown) ?? {}
+  return Math.max(0, targetEnd(target, finishedAt) - at)
 }
 
 /**
- * The milestone of a target that took longest, reached or not; undefined if there is none. A reached hold does not
- * count, because the user sets its duration.
+ * The slowest milestone of a target, reached or open; undefined if there is none. A reached hold does not count,
+ * because the user sets its duration.
  */
 export function slowestStep(target: TargetRecord, times: GateTimes): Pick<ReachedStep, 'name' | 'tookMs'> | undefined {
   const open = target.outcome === 'ready' ? undefined : openMilestone(target)
   const waits = [
-    ...stepsOf(target, times.startedAt).filter(({ name }) => name !== heldMilestone),
-    ...(open === undefined ? [] : [{ name: open.name, tookMs: openMs(target, times) }]),
+    ...reachedSteps(target, times.startedAt).filter(({ name }) => name !== heldMilestone),
+    ...(open === undefined ? [] : [{ name: open.name, tookMs: openMilestoneMs(target, times) }]),
   ]
   return waits.toSorted((one, other) => other.tookMs - one.tookMs)[0]
 }

@@ -21,8 +21,8 @@ import { problemVerdict } from '../gate/timeline-entries.ts'
 import type { ProblemClass } from '../reasons/spec.ts'
 import { counted } from '../reasons/wording.ts'
 import { safeLine } from '../report/escape.ts'
-import { isFailing, withNames } from '../report/headline.ts'
-import { layoutLog, namespaceText, renderEvidence, tally } from '../report/log.ts'
+import { isFailing, namedTargets } from '../report/headline.ts'
+import { layoutLog, namespaceText, outcomeCountsText, renderEvidence } from '../report/log.ts'
 import { wayBackLines } from '../report/rollback.ts'
 import { outcomeLabels } from '../report/target-record.ts'
 
@@ -110,7 +110,7 @@ export function renderSingleCheck(
   options: { readonly color: boolean; readonly groups: boolean },
 ): string[] {
   const { cluster, targets } = record
-  const named = withNames(record)
+  const named = namedTargets(record)
   const wayBack = wayBackLines(record)
   const bad = named.filter(({ target }) => isFailing(target))
   const open = named.filter(({ target }) => target.outcome === 'progressing')
@@ -137,7 +137,7 @@ export function renderSingleCheck(
 
 /** `1 failed, 2 not ready, 9 ready`: in a single check, no target is stalled by a timeout. */
 function singleCheckTally(targets: readonly TargetRecord[]): string {
-  return tally(targets, (outcome) => (outcome === 'stalled' ? 'not ready' : outcomeLabels[outcome].verb))
+  return outcomeCountsText(targets, (outcome) => (outcome === 'stalled' ? 'not ready' : outcomeLabels[outcome].verb))
 }
 
 /** The record with this target alone. */

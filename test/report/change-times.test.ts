@@ -5,7 +5,7 @@ import { headline } from '../../src/report/headline.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import { layoutLog, renderEvidence } from '../../src/report/log.ts'
 import { renderSummary } from '../../src/report/summary.ts'
-import { tookMs } from '../../src/report/target-record.ts'
+import { targetDurationMs } from '../../src/report/target-record.ts'
 import {
   at,
   createEntry,
@@ -97,7 +97,7 @@ describe('a gate that begins after the change', () => {
     const milestones = [...shown({ scheduled: -70, pulled: -60 }), createMilestone({ name: 'ready', at: at(12) })]
     const record = { ...late([], { milestones, endedAt: at(ended) }), finishedAt: at(ended) }
     expect(headline(record)).toBe('Rollout ready 1 m 24 s after the change · deployment/web')
-    expect(tookMs(record.targets[0] ?? createTargetRecord(), record)).toBe(84_000)
+    expect(targetDurationMs(record.targets[0] ?? createTargetRecord(), record)).toBe(84_000)
   })
 })
 

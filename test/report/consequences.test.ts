@@ -4,7 +4,7 @@ import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { headline } from '../../src/report/headline.ts'
 import { buildReport, readRecord } from '../../src/report/json-report.ts'
-import { tally } from '../../src/report/log.ts'
+import { outcomeCountsText } from '../../src/report/log.ts'
 import { mergeReports } from '../../src/report/merge-reports.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { createRecord, createTarget, createTargetRecord } from './builders.ts'
@@ -35,7 +35,7 @@ describe('a target that only waits for another one', () => {
   })
 
   it('is counted apart, and is one line of the log', () => {
-    expect(tally(record.targets)).toBe('2 failed, 3 waiting for another target, 2 ready')
+    expect(outcomeCountsText(record.targets)).toBe('2 failed, 3 waiting for another target, 2 ready')
     const line = 'service/api, ingress/api, horizontalpodautoscaler/api wait for deployment/api'
     const log = renderLog(record, { color: false })
     expect(log.filter((each) => each.includes('wait for deployment/api'))).toEqual([`  ${line}`])

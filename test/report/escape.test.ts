@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import {
-  code,
-  fence,
-  html,
-  markdown,
+  codeBlock,
+  escapeHtml,
+  escapeMarkdown,
+  escapeProse,
+  inlineCode,
   mermaidName,
   mermaidTask,
   printableJson,
-  prose,
   safeLine,
   safeLines,
-  shorten,
+  shortenName,
   shortenNames,
 } from '../../src/report/escape.ts'
 import { rows } from '../kit/rows.ts'
@@ -58,13 +58,13 @@ it('safeLine is harmless, short and stable for any text', () => {
 const functions = {
   safeLine,
   safeLines,
-  shorten,
+  shortenName,
   shortenNames,
-  markdown,
-  prose,
-  code,
-  fence,
-  html,
+  escapeMarkdown,
+  escapeProse,
+  inlineCode,
+  codeBlock,
+  escapeHtml,
   mermaidName,
   mermaidTask,
 }
@@ -91,14 +91,14 @@ it('safeLines keeps the end of an endless text', () => {
 it.each(['- a', '+ a', '= a', '# a', '1. a', '2) a', '> a', '* a', '---', '~~~'])(
   'markdown starts no block with %j',
   (text) => {
-    expect(markdown(text)).not.toMatch(/^(?:[-+=#>*~]|\d+[.)])/)
+    expect(escapeMarkdown(text)).not.toMatch(/^(?:[-+=#>*~]|\d+[.)])/)
   },
 )
 
 it('markdown leaves no raw tag, pipe, backtick or line break of any text', () => {
   fc.assert(
     fc.property(anyText, (text) => {
-      const ours = markdown(text).replaceAll('<span>$</span>', '')
+      const ours = escapeMarkdown(text).replaceAll('<span>$</span>', '')
       expect(ours).not.toMatch(/[<>|\n\r]|(?<!\\)(?:\\\\)*[`*_[\]~]/)
     }),
     parameters,

@@ -1,4 +1,4 @@
-import { formatElapsed, slowestStep, stepsOf, timeoutText } from '../../src/report/target-record.ts'
+import { formatElapsed, reachedSteps, slowestStep, timeoutText } from '../../src/report/target-record.ts'
 import { at, createMilestone, createTargetRecord, type RecordOverrides, reached, start } from './builders.ts'
 
 it.each([
@@ -23,7 +23,7 @@ it.each([
 })
 
 it('each milestone took the time since the previous one', () => {
-  expect(stepsOf({ milestones: reached({ scheduled: 2, pulled: 9, ready: 10 }) }, start)).toMatchObject([
+  expect(reachedSteps({ milestones: reached({ scheduled: 2, pulled: 9, ready: 10 }) }, start)).toMatchObject([
     { name: 'scheduled', at: at(2), tookMs: 2_000 },
     { name: 'pulled', at: at(9), tookMs: 7_000 },
     { name: 'ready', at: at(10), tookMs: 1_000 },
