@@ -8,7 +8,7 @@ import { compileJsonPath } from '../src/lifecycle/custom/wait-for.ts'
 import { pullFailure } from '../src/lifecycle/workloads/image-pull.ts'
 import { missingObject, probeFailure, runtimeError } from '../src/lifecycle/workloads/kubelet-messages.ts'
 import { schedulingCauses } from '../src/lifecycle/workloads/scheduler-messages.ts'
-import { parseChecks, recordedLines } from '../src/plan/checks.ts'
+import { linesForRecording, parseChecks } from '../src/plan/checks.ts'
 import { loadCompiler, parseHealthChecks } from '../src/plan/health-checks.ts'
 import { checkName, checkSelector, matchesSelector } from '../src/plan/names.ts'
 import { parseReferences } from '../src/plan/parse-references.ts'
@@ -56,7 +56,7 @@ const parsers: readonly (readonly [string, Parser])[] = [
     'requests',
     (text) => {
       const { inputs } = readInputs({ 'http-checks': text })
-      return [parseChecks(inputs), recordedLines(text)]
+      return [parseChecks(inputs), linesForRecording(text)]
     },
   ],
   ['manifests', (text) => parseManifests(text, 'stdin')],

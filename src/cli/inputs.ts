@@ -2,8 +2,13 @@ import { systemClock } from '../cluster/clock.ts'
 import { withoutEscapes } from '../cluster/decoded-text.ts'
 import { describePlace, type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { readInputs } from '../inputs.ts'
-import { looksLikeManifests } from '../plan/kubectl-output.ts'
-import { linesOf, mergeReferences, parseLines, type ReferenceLine } from '../plan/parse-references.ts'
+import { isManifestText } from '../plan/kubectl-output.ts'
+import {
+  mergeReferences,
+  parseReferenceLines,
+  type ReferenceLine,
+  splitReferenceLines,
+} from '../plan/parse-references.ts'
 import { readFlagValues, readSelector } from '../plan/reference-flags.ts'
 import type { ParsedReferences, WaitFor } from '../plan/target.ts'
 import type { RunInputs } from '../run/run-plan.ts'
@@ -68,7 +73,7 @@ async function readCommandInputs(
   const stdin = references.some(isStdin) ? withoutEscapes(await readStdin()) : ''
   if (cancelled.aborted) return undefined
 
-  const manifestsOnStdin = looksLikeManifests(stdin) ? stdin : ''
+  const manifestsOnStdin = isManifestText(stdin) ? stdin : ''
   const named = files.map((file) => (file === '-' ? '' : file)).join('\n')
   const manifests = named.trim() === '' ? '' : named
   const hasManifests = manifests !== '' || manifestsOnStdin !== ''
@@ -157,7 +162,7 @@ export function readReferences(
   const ofArguments = references.flatMap((words) => (isStdin(words) ? textLines(stdin, 'stdin') : argumentLine(words)))
   const lines = [...ofArguments, ...textLines(flags.get('resources') ?? '', 'resources')]
   const { waitFor, mistakes, shared } = readSharedFlags(args)
-  const parsed = parseLines(lines, 'REFERENCE', {
+  const parsed = parseReferenceLines(lines, 'REFERENCE', {
     alone: !isOptional,
     sharedFlags: shared,
     acceptedFlags: args.referenceOptions,
@@ -181,7 +186,7 @@ function argumentLine(words: readonly string[]): ReferenceLine {
 }
 
 function textLines(text: string, input: string): ReferenceLine[] {
-  return text === '' ? [] : linesOf(text.replace(/\r?\n$/, ''), input)
+  return text === '' ? [] : splitReferenceLines(text.replace(/\r?\n$/, ''), input)
 }
 
 /** Checks the flags that all references share. The objects of manifests share `--for` too. */

@@ -103,11 +103,11 @@ export class Cluster {
     kubeconfig: Kubeconfig,
     client: Client,
     clock: Clock,
-    known: Secrets,
+    secrets: Secrets,
     initial: Pick<ConnectOptions, 'timeoutMs' | 'isSingleCheck'> = {},
   ) {
-    this.redactor = new Redactor(undefined, known)
-    this.#knownSecrets = known
+    this.redactor = new Redactor(undefined, secrets)
+    this.#knownSecrets = secrets
     this.context = kubeconfig.context
     this.namespace = kubeconfig.namespace
     this.#kubeconfig = kubeconfig

@@ -271,15 +271,15 @@ export function firstOccurrence({ firstTimestamp, eventTime, metadata }: EventOb
  * second are sorted by resource version.
  */
 export function compareLastOccurrence(a: EventObject, b: EventObject): number {
-  return secondOf(a) - secondOf(b) || versionOf(a) - versionOf(b)
+  return secondOfEvent(a) - secondOfEvent(b) || resourceVersionNumber(a) - resourceVersionNumber(b)
 }
 
-function secondOf(event: EventObject): number {
+function secondOfEvent(event: EventObject): number {
   const at = Date.parse(lastOccurrence(event) ?? '')
   return Number.isNaN(at) ? 0 : Math.floor(at / 1000)
 }
 
-function versionOf({ metadata: { resourceVersion } }: EventObject): number {
+function resourceVersionNumber({ metadata: { resourceVersion } }: EventObject): number {
   const version = Number(resourceVersion ?? 0)
   return Number.isSafeInteger(version) ? version : 0
 }

@@ -488,8 +488,8 @@ function namespacedName({ metadata }: KubeObject): string {
 }
 
 /** Whether both versions are numbers, as on every server with etcd, and the first is lower. */
-function isLowerResourceVersion(version: string | undefined, known: string | undefined): boolean {
-  return Number(version) > 0 && Number(version) < Number(known)
+function isLowerResourceVersion(version: string | undefined, latest: string | undefined): boolean {
+  return Number(version) > 0 && Number(version) < Number(latest)
 }
 
 /** The object without its resource version: a version that the server reports then replaces it, whatever its number. */

@@ -460,10 +460,10 @@ function subjectKey(subject: { kind: string; namespace?: string; name: string })
  * Whether an object has the same or an older version. Resource versions are comparable numbers since Kubernetes 1.35
  * (KEP-5504), and before that on every server with etcd; otherwise only equality counts.
  */
-function isOutdated(object: KubeObject, known: KubeObject): boolean {
+function isOutdated(object: KubeObject, latest: KubeObject): boolean {
   const version = object.metadata.resourceVersion
   return (
-    (version !== undefined && version === known.metadata.resourceVersion) || (compareVersions(object, known) ?? 0) < 0
+    (version !== undefined && version === latest.metadata.resourceVersion) || (compareVersions(object, latest) ?? 0) < 0
   )
 }
 
@@ -471,21 +471,21 @@ function isOutdated(object: KubeObject, known: KubeObject): boolean {
  * Whether an object is older than the last known one with its name. Uids have no order, so resource versions decide,
  * unless the object was created later, for example after the restore of an etcd backup.
  */
-function isEarlier(object: KubeObject, known: KubeObject): boolean {
-  const order = compareVersions(object, known)
+function isEarlier(object: KubeObject, latest: KubeObject): boolean {
+  const order = compareVersions(object, latest)
   const created = object.metadata.creationTimestamp ?? ''
-  const knownCreated = known.metadata.creationTimestamp ?? ''
+  const knownCreated = latest.metadata.creationTimestamp ?? ''
   const isDated = created !== '' && knownCreated !== ''
   return order === undefined ? isDated && created < knownCreated : order < 0 && !(isDated && created > knownCreated)
 }
 
 /** Negative if the object's resource version is older; undefined if the versions cannot be compared. */
-function compareVersions(object: KubeObject, known: KubeObject): number | undefined {
-  const difference = versionOf(object) - versionOf(known)
+function compareVersions(object: KubeObject, latest: KubeObject): number | undefined {
+  const difference = resourceVersionNumber(object) - resourceVersionNumber(latest)
   return Number.isNaN(difference) ? undefined : difference
 }
 
-function versionOf({ metadata: { resourceVersion } }: KubeObject): number {
+function resourceVersionNumber({ metadata: { resourceVersion } }: KubeObject): number {
   const version = Number(resourceVersion ?? Number.NaN)
   return Number.isSafeInteger(version) ? version : Number.NaN
 }

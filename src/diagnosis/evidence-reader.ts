@@ -10,7 +10,7 @@ import type { Entry } from '../gate/timeline-entries.ts'
 import { gateRequests } from '../gate/watch-requests.ts'
 import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
-import { targetWatch } from '../plan/target.ts'
+import { watchRequestOf } from '../plan/target.ts'
 import { maxEvidenceContainers, maxEvidenceNodes } from '../thresholds.ts'
 import {
   explainingNamespace,
@@ -174,7 +174,7 @@ export class EvidenceReader {
 
   /** Reports the missing access to the targets. Resolves to true: it is not tried again. */
   async #checkAccess(): Promise<boolean> {
-    const targets = this.#gate.record().targets.map(({ basis }) => targetWatch(basis.target))
+    const targets = this.#gate.record().targets.map(({ basis }) => watchRequestOf(basis.target))
     const denied = await this.#cluster.findDeniedAccess(gateRequests(targets)).catch(() => [])
     for (const failure of denied) this.#observe(failure)
     return true

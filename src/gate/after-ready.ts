@@ -9,7 +9,7 @@ import type { Hold } from '../lifecycle/reader.ts'
 import { addCheck, type Rule } from '../lifecycle/rule.ts'
 import type { Checks, RequestCheck } from '../plan/checks.ts'
 import { pluralOf } from '../plan/kinds.ts'
-import { awaitsDeletion, displayName, nameKey, type Target } from '../plan/target.ts'
+import { displayName, isDeletionAwaited, nameKey, type Target } from '../plan/target.ts'
 import { maxRecordedAnswers } from '../thresholds.ts'
 import { deniedVerdict, type Verdict } from './outcome.ts'
 import type { AnswerRecord, CheckRecords, RequestRecord } from './run-record.ts'
@@ -31,7 +31,7 @@ export class AfterReady implements Checks {
     const { serving } = rule
     const lines = this.httpChecks.filter(({ reference }) => nameKey(reference) === nameKey(target))
     const isAsked = serving !== undefined && lines.length > 0
-    const isHeld = this.holdMs > 0 && !awaitsDeletion(target)
+    const isHeld = this.holdMs > 0 && !isDeletionAwaited(target)
     if (!isAsked && !isHeld) return rule
     const checked = addCheck(rule, (own, object, reader) => {
       const pods = serving?.pods(object, own, reader) ?? []
@@ -85,7 +85,7 @@ function checkMistakeMessage(
   store: Store,
 ): string | undefined {
   const { serving } = rule
-  if (awaitsDeletion(target))
+  if (isDeletionAwaited(target))
     return `${displayName(target)} is gated by --for=delete, so it answers nothing once it is ready.`
   if (serving === undefined) return `A ${target.kind} serves no requests. ${whatServes}`
   const object = store.get(target)

@@ -16,7 +16,14 @@ import { createReaders, type SharedReaders } from '../lifecycle/shared-reader.ts
 import { versionChangedAt } from '../lifecycle/status-age.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
-import { awaitsDeletion, definedClocks, displayName, fullNames, type Target, targetWatch } from '../plan/target.ts'
+import {
+  definedClocks,
+  displayName,
+  fullNames,
+  isDeletionAwaited,
+  type Target,
+  watchRequestOf,
+} from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import { nextEnd } from './deadlines.ts'
 import { isChangeRequired } from './present-version.ts'
@@ -189,7 +196,7 @@ export class Assessor {
       this.apply(gated, { type: 'deleted' })
       return
     }
-    const isFirstSight = this.#parts.store.listState(targetWatch(gated.target)) !== 'complete'
+    const isFirstSight = this.#parts.store.listState(watchRequestOf(gated.target)) !== 'complete'
     this.apply(gated, { type: 'found', object: after, isFirstSight })
   }
 
@@ -198,7 +205,7 @@ export class Assessor {
     return this.#targets.unendedTargets.filter(
       ({ target, reads }) =>
         target.selector !== undefined ||
-        isSupersetOf(list, targetWatch(target)) ||
+        isSupersetOf(list, watchRequestOf(target)) ||
         reads?.hasReadListState(list) === true,
     )
   }
@@ -347,7 +354,7 @@ export class Assessor {
       return
     }
     if (gated.state.type === 'awaiting-change' || !this.#targets.isAbsenceKnown(gated)) return
-    if (awaitsDeletion(gated.target)) {
+    if (isDeletionAwaited(gated.target)) {
       this.apply(gated, { type: 'absence-accepted', text: 'does not exist' })
       return
     }
@@ -362,7 +369,7 @@ export class Assessor {
    */
   #assessLastState(gated: GatedTarget, object: KubeObject | undefined): void {
     const { target, state } = gated
-    if (awaitsDeletion(target) || state.type === 'ended' || state.assessment?.completed) return
+    if (isDeletionAwaited(target) || state.type === 'ended' || state.assessment?.completed) return
     const last = object ?? this.#subjectOfLastEvent(target)
     const lastState = last && lastStateOfDeleted(last, this.#parts.store.eventsOf(last))
     if (lastState === undefined) return

@@ -6,7 +6,7 @@ import {
   type Difference,
   describeDifference,
   findDifferences,
-  isApplied,
+  isEqualRecord,
 } from '../plan/manifest-equality.ts'
 import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
@@ -67,7 +67,7 @@ export function findOpenFields(
   // What the applier recorded decides, if it has values. `texts` describes the same differences with both values;
   // if only the record differs, it is empty.
   if (record?.hasValues)
-    return isApplied(record) ? [] : [...(texts.length > 0 ? texts : record.differing), ...record.removed]
+    return isEqualRecord(record) ? [] : [...(texts.length > 0 ? texts : record.differing), ...record.removed]
   const { removed = [], applier } = record ?? {}
   // After a later write by the applier, fields beyond the manifest are defaults, or a webhook added them.
   const isWrittenSinceListed = () =>

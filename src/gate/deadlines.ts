@@ -2,7 +2,7 @@ import { podsOf } from '../lifecycle/pods.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { versionChangedAt } from '../lifecycle/status-age.ts'
 import { ownProblem } from '../lifecycle/status-problems.ts'
-import { awaitsDeletion } from '../plan/target.ts'
+import { isDeletionAwaited } from '../plan/target.ts'
 import { type Problem, problemSentence } from '../reasons/reasons.ts'
 import { deletedMs, fallenMs, maxOpenFields } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
@@ -110,7 +110,7 @@ function milestoneDeadline(gated: GatedTarget): End | undefined {
   const { milestones } = state
   const current = currentMilestone(milestones)
   const exists = objectOf(state) !== undefined
-  const mayBeAbsent = wasDeleted(state) || awaitsDeletion(target)
+  const mayBeAbsent = wasDeleted(state) || isDeletionAwaited(target)
   if (current === undefined || (exists ? current === 'created' : mayBeAbsent)) return undefined
   const timeoutMs = milestoneTimeoutMs(current, target, settings)
   if (timeoutMs === 0) return undefined

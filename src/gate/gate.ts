@@ -18,7 +18,7 @@ import { earliestMoment } from '../lifecycle/proof.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { pluralOf } from '../plan/kinds.ts'
-import { type Target, targetWatch } from '../plan/target.ts'
+import { type Target, watchRequestOf } from '../plan/target.ts'
 import {
   failFastMs,
   heartbeatMs,
@@ -484,14 +484,14 @@ export class Gate {
       return
     }
     const gated = this.#targets.all.find(
-      ({ target }) => event.kind !== undefined && this.#watched.isReportAbout(event, targetWatch(target)),
+      ({ target }) => event.kind !== undefined && this.#watched.isReportAbout(event, watchRequestOf(target)),
     )
     if (gated === undefined) {
       const refusal = this.#targets.isOptional(event) ? undefined : this.#health.recordRefusal(event)
       if (refusal !== undefined) this.#log({ kind: 'note', text: refusal })
       return
     }
-    const request = targetWatch(gated.target)
+    const request = watchRequestOf(gated.target)
     const { name, index } = gated
     if (this.#health.isWithdrawn(event)) return
     if (this.store.listState(request) !== 'complete') {

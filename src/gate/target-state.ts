@@ -8,7 +8,7 @@ import type { KnownRevision, Reader } from '../lifecycle/reader.ts'
 import type { Need, Reads } from '../lifecycle/reads.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
-import { awaitsDeletion, type Target, targetWatch } from '../plan/target.ts'
+import { isDeletionAwaited, type Target, watchRequestOf } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import { createMilestones, type MilestoneProgress } from './milestones.ts'
 import type { TargetOutcome, Verdict } from './outcome.ts'
@@ -156,7 +156,7 @@ export function initialState(
     milestones: addedAt === undefined ? milestones : { ...milestones, restartedAt: addedAt },
     stall: { since },
   }
-  const isAwaited = rule.arrival !== undefined || (awaitChangeMs > 0 && !awaitsDeletion(target))
+  const isAwaited = rule.arrival !== undefined || (awaitChangeMs > 0 && !isDeletionAwaited(target))
   // A gate without verdicts shows any revision. A pending revision of a Helm release is the change of its objects.
   return isAwaited && !settings.givesNoVerdict && target.deployedBy === undefined && target.release === undefined
     ? { ...unended, type: 'awaiting-change' }
@@ -210,7 +210,7 @@ export const noRequests: Requests = { needed: [], optional: [], explaining: [], 
 
 /** The watches of a target that has not been assessed. A selector that matched nothing names no object to watch. */
 export function firstRequests(target: Target): Requests {
-  return target.selector === undefined ? { ...noRequests, needed: [targetWatch(target)] } : noRequests
+  return target.selector === undefined ? { ...noRequests, needed: [watchRequestOf(target)] } : noRequests
 }
 
 /**
@@ -242,7 +242,7 @@ export function wasDeleted({ deletedAt }: TargetState): boolean {
  * before it was ready has not succeeded.
  */
 export function isRemovedHook({ state, target }: GatedTarget): boolean {
-  if (target.hook?.removal === undefined || awaitsDeletion(target) || wasDeleted(state)) return false
+  if (target.hook?.removal === undefined || isDeletionAwaited(target) || wasDeleted(state)) return false
   if (state.type === 'ended') return state.assessment === undefined && state.verdict.outcome !== 'unknown'
   return state.type === 'awaiting-change' ? state.listed === undefined : objectOf(state) === undefined
 }

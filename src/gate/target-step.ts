@@ -6,7 +6,7 @@ import type { Rule, Undo } from '../lifecycle/rule.ts'
 import { progressStatesOf } from '../lifecycle/rules.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { compareVersions, type IdentityChange, templateDifferences } from '../lifecycle/versions.ts'
-import { awaitsDeletion, type Target } from '../plan/target.ts'
+import { isDeletionAwaited, type Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { countsInFull, deletedMs, maxWordings, removedCauseMs } from '../thresholds.ts'
 import { findOpenFields, hasChangeArrived } from './change-arrival.ts'
@@ -150,7 +150,7 @@ function afterFound(
   now: number,
   context: StepContext,
 ): Step {
-  if (state.type === 'absent' && isTargetReady(state) && !awaitsDeletion(context.target)) {
+  if (state.type === 'absent' && isTargetReady(state) && !isDeletionAwaited(context.target)) {
     const { entries, ...reopened } = afterFound(stateAwaitingHook(state, now, context), event, now, context)
     return { ...reopened, entries: [noteEntry('exists again: no longer ready'), ...entries] }
   }
@@ -160,7 +160,7 @@ function afterFound(
   const { seen: before } = state
   const isOther = before !== undefined && before.gated.metadata.uid !== object.metadata.uid
   // With `--for=delete`, another object of the same name counts as absence, as in `kubectl wait`.
-  if (isOther && awaitsDeletion(context.target)) return afterDeletion(state, now, context)
+  if (isOther && isDeletionAwaited(context.target)) return afterDeletion(state, now, context)
   const { arrival } = context.rule
   if (state.type === 'awaiting-change' && arrival === undefined)
     return afterAwaitedChange(state, object, isFirstSight, now, context)
@@ -310,7 +310,7 @@ function afterDeletion(state: UnendedState, now: number, { rule, target }: StepC
   if (state.type === 'awaiting-change') return { state: { ...state, deletedAt: now }, entries: [] }
   const absent = stateWithoutObject(state, now, now)
   // `--for=delete`: the deletion is what the target waits for.
-  if (awaitsDeletion(target)) return { state: { ...absent, readyAt: state.readyAt }, entries: [] }
+  if (isDeletionAwaited(target)) return { state: { ...absent, readyAt: state.readyAt }, entries: [] }
   // The tool removes a hook after success, or before it creates it again: a new one is gated, and none is needed.
   if (isTargetReady(state) && target.hook?.removal !== undefined) {
     const text = `was deleted: its tool removes it after success (${target.hook.removal})`

@@ -5,7 +5,7 @@ import { isSupersetOf, type Store } from '../cluster/store.ts'
 import { type Assessment, isOnlyWaiting } from '../lifecycle/assessment.ts'
 import { earliestMoment, latestMoment } from '../lifecycle/proof.ts'
 import type { Hold } from '../lifecycle/reader.ts'
-import { nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { nameKey, type Target, watchRequestOf } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import type { ApiHealth } from './api-health.ts'
 import type { GateSettings } from './settings.ts'
@@ -178,7 +178,7 @@ export class Targets {
 
   /** Whether access to a target is refused, its kind is not served, or a recording does not contain it. */
   isUnreadable(target: Target): boolean {
-    const request = targetWatch(target)
+    const request = watchRequestOf(target)
     const isMissing = this.#parts.store.refusalOf(request)?.type === 'MISSING'
     return isMissing || this.#parts.store.listState(request) === 'unknown'
   }
@@ -229,7 +229,7 @@ export class Targets {
     return (
       target.selector !== undefined ||
       wasDeleted(state) ||
-      this.#parts.store.listState(targetWatch(target)) === 'complete'
+      this.#parts.store.listState(watchRequestOf(target)) === 'complete'
     )
   }
 }

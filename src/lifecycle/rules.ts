@@ -4,7 +4,7 @@ import { duration } from '../duration.ts'
 import type { ExpectedImages } from '../inputs.ts'
 import { findEntry, type HealthCheck } from '../plan/health-checks.ts'
 import { isBuiltIn } from '../plan/kinds.ts'
-import { awaitsDeletion, type Target } from '../plan/target.ts'
+import { isDeletionAwaited, type Target } from '../plan/target.ts'
 import { addressMovesMs, autoscalerSyncMs } from '../thresholds.ts'
 import { addCauseCheck } from './custom/cause.ts'
 import type { DependentRules } from './custom/dependents.ts'
@@ -322,10 +322,10 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
     waitFor === undefined
       ? kindRule(target, checks)
       : waitForRule(waitFor, (object) => lastStateOfDeleted(object, []) !== undefined)
-  const isExplained = isCustomKind(target, checks) && !awaitsDeletion(target)
+  const isExplained = isCustomKind(target, checks) && !isDeletionAwaited(target)
   const dependentRules = dependentRulesOf(target, checks)
   // `--for` and a health check do not find the pods, but the rule of the kind does.
-  const needsNoPods = rule.serving !== undefined || awaitsDeletion(target)
+  const needsNoPods = rule.serving !== undefined || isDeletionAwaited(target)
   const ofKind = needsNoPods ? undefined : servingByKindRule(ruleOf(target))
   const serving = isExplained ? servingByDependents(dependentRules) : ofKind
   const own = isExplained

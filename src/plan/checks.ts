@@ -56,11 +56,11 @@ export function parseChecks({
   holdMs,
 }: Pick<Inputs, 'httpChecks' | 'holdMs'>): Checks & { readonly mistakes: readonly Mistake[] } {
   const mistakes: Mistake[] = []
-  return { httpChecks: parseLines(httpChecks, mistakes), holdMs, mistakes }
+  return { httpChecks: parseRequestLines(httpChecks, mistakes), holdMs, mistakes }
 }
 
 /** The lines without mistakes. Indexes and numbers count all lines. */
-function parseLines(text: string, mistakes: Mistake[]): readonly RequestCheck[] {
+function parseRequestLines(text: string, mistakes: Mistake[]): readonly RequestCheck[] {
   const lines = writtenLines(text)
   if (lines.length > maxRequestLines)
     mistakes.push({ input, message: `It has more than ${maxRequestLines} lines. Split them among several gates.` })
@@ -228,11 +228,11 @@ function maskHeaders(words: readonly string[]): string {
 }
 
 /** The lines of `http-checks` for a recording: without comments and the values of headers. */
-export function recordedLines(text: string): readonly string[] {
+export function linesForRecording(text: string): readonly string[] {
   return writtenLines(text).map(({ text }) => maskHeaders(splitWords(text, () => {})?.map((word) => word.text) ?? []))
 }
 
-export function headerSecrets({ httpChecks }: Pick<Checks, 'httpChecks'>): readonly string[] {
+export function secretsOfHeaders({ httpChecks }: Pick<Checks, 'httpChecks'>): readonly string[] {
   return httpChecks.flatMap(({ headers }) => headers).flatMap(([name, value]) => secretsInHeader(name, value))
 }
 
@@ -270,12 +270,12 @@ export function withMilestones(
  * @param namespace the default namespace
  */
 export function addNamespaces(checks: Checks, targets: readonly Target[], namespace: string): Checks {
-  const place = (reference: ObjectName): ObjectName => {
+  const withNamespace = (reference: ObjectName): ObjectName => {
     if (reference.namespace !== undefined) return reference
     const same = targets.filter((target) => nameKey({ ...target, namespace: '' }) === nameKey(reference))
     const [{ namespace: own } = { namespace }] = same.length === 1 ? same : []
     return { ...reference, namespace: own }
   }
-  const httpChecks = checks.httpChecks.map((check) => ({ ...check, reference: place(check.reference) }))
+  const httpChecks = checks.httpChecks.map((check) => ({ ...check, reference: withNamespace(check.reference) }))
   return { ...checks, httpChecks }
 }

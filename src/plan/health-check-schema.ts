@@ -7,22 +7,24 @@ import { isBuiltInGroup } from './kinds.ts'
 /* The fields of an entry of health checks: their types, mistakes and documentation. */
 
 /** @param write what must be written there, as the end of a mistake: `Entry 2 (Widget), cause: write a list of expressions` */
-function field<Schema extends z.ZodType>(schema: Schema, write: string, description: string) {
+function describedField<Schema extends z.ZodType>(schema: Schema, write: string, description: string) {
   return schema.meta({ write, description })
 }
 
-function optional<Schema extends z.ZodType>(schema: Schema) {
+function optionalField<Schema extends z.ZodType>(schema: Schema) {
   return schema.exactOptional().meta(schema.meta() ?? {})
 }
 
 const words = z.string().regex(/\S/)
-const text = (description: string) => field(words, 'a text', description)
-const expression = (description: string) =>
-  field(words, "an expression in CEL, like status.phase == 'Running'", description)
-const flag = (description: string) => optional(field(z.boolean(), 'true or false', description))
-const kinds = (description: string) => {
+const textField = (description: string) => describedField(words, 'a text', description)
+const expressionField = (description: string) =>
+  describedField(words, "an expression in CEL, like status.phase == 'Running'", description)
+const booleanField = (description: string) => optionalField(describedField(z.boolean(), 'true or false', description))
+const kindListField = (description: string) => {
   const list = z.array(z.object({ apiVersion: words, kind: words })).readonly()
-  return optional(field(list, 'a list of {apiVersion, kind}', `a list of \`{apiVersion, kind}\`: ${description}`))
+  return optionalField(
+    describedField(list, 'a list of {apiVersion, kind}', `a list of \`{apiVersion, kind}\`: ${description}`),
+  )
 }
 const stages = z.array(z.object({ name: z.enum(milestoneNames), done: words })).readonly()
 const stageNames = milestoneNames.join(', ')
@@ -38,61 +40,67 @@ const stageNames = milestoneNames.join(', ')
  * `current` and `failed` read, another version of the operator wrote it, and the general conventions decide.
  */
 export const entrySchema = z.strictObject({
-  group: optional(
-    text('the API group, in any version; `*.example.com` matches every group with this suffix. Or `apiVersion`'),
+  group: optionalField(
+    textField('the API group, in any version; `*.example.com` matches every group with this suffix. Or `apiVersion`'),
   ),
-  apiVersion: optional(text('the API version, in place of `group`: only its group counts')),
-  kind: text('the kind; `*` matches every kind of the group that has no entry'),
-  current: expression('true when the object is ready. Required; `true` for a kind without a status'),
-  failed: optional(
-    expression(
+  apiVersion: optionalField(textField('the API version, in place of `group`: only its group counts')),
+  kind: textField('the kind; `*` matches every kind of the group that has no entry'),
+  current: expressionField('true when the object is ready. Required; `true` for a kind without a status'),
+  failed: optionalField(
+    expressionField(
       'true when the operator has given up: only a change of the object corrects it, not time, nor a change of another object',
     ),
   ),
-  inProgress: optional(expression('true when the status is incomplete or old, although its generation is current')),
-  suspended: optional(expression('true when the operator does nothing until a user acts')),
-  resume: optional(text('the command that resumes a suspended object, with `{kind}`, `{name}` and `{namespace}`')),
-  stallHold: optional(
-    expression(
+  inProgress: optionalField(
+    expressionField('true when the status is incomplete or old, although its generation is current'),
+  ),
+  suspended: optionalField(expressionField('true when the operator does nothing until a user acts')),
+  resume: optionalField(
+    textField('the command that resumes a suspended object, with `{kind}`, `{name}` and `{namespace}`'),
+  ),
+  stallHold: optionalField(
+    expressionField(
       'true while the object itself states how long it takes: the stall clock is stopped. Default: while the condition Reconciling is True',
     ),
   ),
-  cause: optional(
-    field(
+  cause: optionalField(
+    describedField(
       z.array(words).readonly(),
       'a list of expressions that return a text',
       'a list of texts, or of lists of texts: why the object is not ready. The first that is not empty is quoted',
     ),
   ),
-  milestones: optional(
-    field(
+  milestones: optionalField(
+    describedField(
       stages,
       `a list of {name, done}, with an expression and a name of ${stageNames}`,
       'a list of `{name, done}`: stages between `observed` and `ready`, in order',
     ),
   ),
-  owns: kinds('objects that it owns, also through each other, whose problems explain its own'),
-  isWorkload: flag(
+  owns: kindListField('objects that it owns, also through each other, whose problems explain its own'),
+  isWorkload: booleanField(
     '`true`: it runs pods, so a proven problem of its pods fails it, and it awaits the workloads that were written since its spec',
   ),
-  applies: kinds(
+  applies: kindListField(
     'those among the objects that its `status.inventory` lists, also in other namespaces; each must carry the labels `GROUP/name` and `GROUP/namespace` of it',
   ),
-  awaitsWorkloads: flag('`true`: its workloads must be ready too, because its status does not show it'),
-  ignoresGeneration: flag('`true`: its `observedGeneration` is not the generation that its status is about'),
-  revision: optional(
-    expression(
+  awaitsWorkloads: booleanField('`true`: its workloads must be ready too, because its status does not show it'),
+  ignoresGeneration: booleanField('`true`: its `observedGeneration` is not the generation that its status is about'),
+  revision: optionalField(
+    expressionField(
       'a text: the value of a label that only the objects of its present revision have. Default: those created since the last write of its spec',
     ),
   ),
-  follows: optional(
-    field(
+  follows: optionalField(
+    describedField(
       z.strictObject({ object: words, generation: words.exactOptional(), every: words.exactOptional() }),
       'a mapping of {object, generation, every}, each an expression that returns a text',
       'an object in its namespace that its status is about: `object`, as `apiVersion/kind/name`, and `generation`, that of the object, or `every`, the interval at which the operator compares the object. Without these two, the object must be ready too',
     ),
   ),
-  documentation: optional(text('the address of what the expressions are based on. Required in the catalogue')),
+  documentation: optionalField(
+    textField('the address of what the expressions are based on. Required in the catalogue'),
+  ),
 })
 
 /**
@@ -100,7 +108,11 @@ export const entrySchema = z.strictObject({
  * @param where the place of the entry, for messages: `Entry 2`
  * @param addMistake called with every mistake
  */
-export function isEntry(raw: unknown, where: string, addMistake: AddMistake): raw is z.infer<typeof entrySchema> {
+export function isHealthCheckEntry(
+  raw: unknown,
+  where: string,
+  addMistake: AddMistake,
+): raw is z.infer<typeof entrySchema> {
   if (!isObject(raw)) {
     addMistake(`${where} is not a mapping. Write apiVersion, kind and current.`)
     return false

@@ -39,17 +39,17 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
   const [{ Environment }, vm] = await Promise.all([import('@marcbachmann/cel-js'), import('node:vm')])
   const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })
   // From the list library of Kubernetes (https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library).
-  environment.registerFunction('list.sum(): dyn', sum)
-  const limited = timeLimiter(vm, limitMs)
+  environment.registerFunction('list.sum(): dyn', sumOfIntegers)
+  const limited = createTimeLimiter(vm, limitMs)
   const parse = (source: string) => {
-    const evaluate = environment.parse(withConditions(source))
+    const evaluate = environment.parse(expandConditionCalls(source))
     const hasPattern = source.includes('matches')
     const macros = source.match(macro)?.length ?? 0
     return (object: KubeObject): unknown => {
-      const { fields, values } = fieldsInCel(object)
+      const { fields, values } = toCelObject(object)
       // The expression needs at most as many steps as if each macro were nested in the others.
       const steps = values ** macros
-      if (steps > expressionSteps) return limited(() => evaluate(countingSteps(fields, { left: expressionSteps })))
+      if (steps > expressionSteps) return limited(() => evaluate(withStepLimit(fields, { left: expressionSteps })))
       return hasPattern ? limited(() => evaluate(fields)) : evaluate(fields)
     }
   }
@@ -68,7 +68,7 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
       const evaluate = parse(source)
       return cachePerObject((object) => {
         try {
-          return firstText(evaluate(object))
+          return firstNonEmptyText(evaluate(object))
         } catch {
           return undefined
         }
@@ -88,7 +88,7 @@ const conditionCall = /\b(isTrue|isFalse|messageOf)\(((?:\s*(?:'[^']*'|"[^"]*")\
  * - `messageOf('Ready')`: the message of the condition if it is not True. `messageOf('Degraded', 'False')`: if it is not False.
  * @throws Error if an argument is no text in quotes
  */
-function withConditions(source: string): string {
+function expandConditionCalls(source: string): string {
   const replaced = source.replace(conditionCall, (_, name: string, list: string) => {
     const [type = "''", ...others] = [...list.matchAll(/'[^']*'|"[^"]*"/g)].map(([text]) => text)
     if (name === 'messageOf')
@@ -102,7 +102,7 @@ function withConditions(source: string): string {
 }
 
 /** Returns a function that calls `work` with a time limit. The limit of a `Script` also applies to functions that the script calls. */
-function timeLimiter({ createContext, Script }: typeof import('node:vm'), limitMs: number) {
+function createTimeLimiter({ createContext, Script }: typeof import('node:vm'), limitMs: number) {
   const script = new Script('work()')
   return (work: () => unknown): unknown => {
     try {
@@ -115,7 +115,7 @@ function timeLimiter({ createContext, Script }: typeof import('node:vm'), limitM
 }
 
 /** A copy of a value whose lists count down `steps` at each read of an entry, and throw an error when no step is left. */
-function countingSteps<Value>(value: Value, steps: { left: number }): Value {
+function withStepLimit<Value>(value: Value, steps: { left: number }): Value {
   if (Array.isArray(value)) {
     const get = (list: readonly unknown[], key: PropertyKey) => {
       if (steps.left-- <= 0)
@@ -123,15 +123,15 @@ function countingSteps<Value>(value: Value, steps: { left: number }): Value {
       return Reflect.get(list, key)
     }
     return new Proxy(
-      value.map((each) => countingSteps(each, steps)),
+      value.map((each) => withStepLimit(each, steps)),
       { get },
     ) as Value
   }
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, countingSteps(each, steps)])) as Value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withStepLimit(each, steps)])) as Value
 }
 
-function sum(numbers: readonly bigint[]): bigint {
+function sumOfIntegers(numbers: readonly bigint[]): bigint {
   return numbers.reduce((total, each) => total + each, 0n)
 }
 
@@ -139,7 +139,7 @@ function firstLine(error: unknown): string {
   return errorText(error).split('\n')[0] ?? ''
 }
 
-function firstText(value: unknown): string | undefined {
+function firstNonEmptyText(value: unknown): string | undefined {
   const texts = (Array.isArray(value) ? value : [value]).filter((each) => typeof each === 'string')
   return texts.map((each) => each.trim().slice(0, maxTextLength)).find((each) => each !== '')
 }
@@ -151,7 +151,7 @@ interface CelObject {
 }
 
 /** @throws Error for an object with too many values */
-const fieldsInCel = cachePerObject((object): CelObject => {
+const toCelObject = cachePerObject((object): CelObject => {
   let values = 0
   /** Whole numbers of JSON are integers in CEL, as for the API server. */
   const toCel = (value: unknown): unknown => {
@@ -212,11 +212,11 @@ export function findEntry<Entry extends KindPattern>(
   if (isBuiltInGroup(group)) return undefined
   const isOfGroup = (name: string) => name === group || (name.startsWith('*.') && group.endsWith(name.slice(1)))
   const found = entries.filter((each) => isOfGroup(each.group) && (each.kind === kind || each.kind === '*'))
-  const [best] = found.toSorted((one, other) => rank(other, group) - rank(one, group))
+  const [best] = found.toSorted((one, other) => matchRank(other, group) - matchRank(one, group))
   return best
 }
 
-function rank({ group, kind }: KindPattern, wanted: string): number {
+function matchRank({ group, kind }: KindPattern, wanted: string): number {
   return 2 * (group === wanted ? Number.MAX_SAFE_INTEGER / 4 : group.length) + (kind === '*' ? 0 : 1)
 }
 
@@ -234,7 +234,7 @@ export async function parseEntries(text: string, path: string): Promise<readonly
 /** Each valid entry with its place for messages, and all mistakes. */
 async function readEntries(text: string, path: string) {
   // Loaded when needed: its library costs start-up time.
-  const { isEntry } = await import('./health-check-schema.ts')
+  const { isHealthCheckEntry } = await import('./health-check-schema.ts')
   const mistakes: Mistake[] = []
   const addMistake: AddMistake = (message) => mistakes.push({ input: path, message })
   const entries: { readonly entry: HealthCheckEntry; readonly where: string }[] = []
@@ -244,7 +244,7 @@ async function readEntries(text: string, path: string) {
     if (!Array.isArray(list)) addMistake('This is not a list. Write a YAML list of {apiVersion, kind, current, …}.')
     for (const [index, entry] of (Array.isArray(list) ? list : []).entries()) {
       const where = `Entry ${index + 1}`
-      if (isEntry(entry, where, addMistake)) entries.push({ entry, where })
+      if (isHealthCheckEntry(entry, where, addMistake)) entries.push({ entry, where })
     }
   } catch (error) {
     addMistake(`This is not valid YAML: ${withoutQuotedText(firstLine(error))}`)
@@ -270,7 +270,7 @@ export async function parseHealthChecks(text: string, path: string): Promise<rea
 }
 
 /** A condition or text in place of an expression with invalid syntax. */
-const invalid = () => ({ holds: false })
+const neverHolds = () => ({ holds: false })
 const noText = () => undefined
 
 /**
@@ -283,7 +283,7 @@ export function compileEntry(
   compiler: Compiler,
   { isUsers = false, onMistake }: { readonly isUsers?: boolean; readonly onMistake?: (message: string) => void } = {},
 ): HealthCheck {
-  const compiled = <Result>(field: string, compile: () => Result, otherwise: Result): Result => {
+  const compileOr = <Result>(field: string, compile: () => Result, otherwise: Result): Result => {
     try {
       return compile()
     } catch (error) {
@@ -292,8 +292,8 @@ export function compileEntry(
       return otherwise
     }
   }
-  const condition = (field: string, source: string) => compiled(field, () => compiler.condition(source), invalid)
-  const textOf = (field: string, source: string) => compiled(field, () => compiler.text(source), noText)
+  const condition = (field: string, source: string) => compileOr(field, () => compiler.condition(source), neverHolds)
+  const textOf = (field: string, source: string) => compileOr(field, () => compiler.text(source), noText)
   const optional = (field: 'failed' | 'inProgress' | 'suspended' | 'stallHold') => {
     const source = entry[field]
     return source === undefined ? undefined : condition(field, source)

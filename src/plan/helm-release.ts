@@ -56,7 +56,7 @@ export function revisionsRequest({ name, namespace }: Pick<Release, 'name' | 'na
 }
 
 /** The history of a release; undefined without revisions. */
-function historyOf({ name, namespace }: Release, revisions: readonly KubeObject[]): ReleaseHistory | undefined {
+function createHistory({ name, namespace }: Release, revisions: readonly KubeObject[]): ReleaseHistory | undefined {
   const known = revisions
     .map(({ metadata }) => readRevision(metadata))
     .filter(({ number }) => number > 0)
@@ -65,7 +65,7 @@ function historyOf({ name, namespace }: Release, revisions: readonly KubeObject[
 }
 
 /** The history until the revision that the gate has waited for. If newer revisions exist, that revision is superseded. */
-export function historyUntil(history: ReleaseHistory, awaited: readonly Target[]): ReleaseHistory {
+export function historyUntilAwaited(history: ReleaseHistory, awaited: readonly Target[]): ReleaseHistory {
   const last = awaited.find((target) => isRevisionOf(target, history))
   if (last === undefined) return history
   const newest = readRevision(last).number
@@ -83,12 +83,12 @@ export function isRevisionOf({ release }: Target, { name, namespace }: Pick<Rele
 }
 
 /** Whether the last revision of a release is pending. If so, objects may be missing, or of the earlier revision. */
-export function isHelmAtWork(history: ReleaseHistory | undefined): boolean {
-  return isPending(history?.revisions.at(-1)?.status ?? '')
+export function hasPendingRevision(history: ReleaseHistory | undefined): boolean {
+  return isPendingStatus(history?.revisions.at(-1)?.status ?? '')
 }
 
 /** Whether Helm installs, upgrades or rolls back to a revision with this status, or was killed while it did. */
-export function isPending(status: string): boolean {
+export function isPendingStatus(status: string): boolean {
   return status.startsWith('pending-')
 }
 
@@ -129,7 +129,7 @@ export function checkReleaseName(text: string, addMistake: AddMistake): void {
 }
 
 /** Returns functions that list objects and the revisions of releases. A kind of a release that may not be listed is skipped. */
-export function selectionReader(
+export function createSelectionReader(
   selections: readonly Selection[],
   cluster: Pick<Cluster, 'listObjects' | 'tryListObjects'>,
 ) {
@@ -138,7 +138,7 @@ export function selectionReader(
   const ofReleases = selections.filter((each): each is ReleaseSelection => each.release !== undefined)
   const byRelease = Map.groupBy(ofReleases, ({ release }) => releaseText(release))
   const skipped = new Set<string>()
-  const skippedOf = (release: string) =>
+  const skippedSelections = (release: string) =>
     (byRelease.get(release) ?? []).filter((each) => skipped.has(JSON.stringify(each)))
   const histories = new Map<string, ReleaseHistory>()
 
@@ -152,8 +152,8 @@ export function selectionReader(
       return objects.filter((object) => isOfRelease(object, release)).map(({ metadata }) => metadata.name)
     skipped.add(key)
     const name = releaseText(release)
-    if (skippedOf(name).length === byRelease.get(name)?.length)
-      throw new UserError([{ input: 'kubeconfig', message: explainUnreadable(release) }], 'forbidden')
+    if (skippedSelections(name).length === byRelease.get(name)?.length)
+      throw new UserError([{ input: 'kubeconfig', message: explainUnlistableRelease(release) }], 'forbidden')
     return []
   }
   return {
@@ -166,7 +166,7 @@ export function selectionReader(
       const releases = [...byRelease.values()].flatMap(([first]) => first?.release ?? [])
       await Promise.all(
         releases.map(async (release) => {
-          const history = historyOf(release, (await list(revisionsRequest(release))) ?? [])
+          const history = createHistory(release, (await list(revisionsRequest(release))) ?? [])
           if (history !== undefined) histories.set(releaseText(release), history)
         }),
       )
@@ -176,7 +176,7 @@ export function selectionReader(
     /** One sentence for each release with kinds that are not gated, because they cannot be listed. */
     notices: (): readonly string[] =>
       [...byRelease.keys()].flatMap((name) => {
-        const kinds = skippedOf(name).map(({ kind }) => kind)
+        const kinds = skippedSelections(name).map(({ kind }) => kind)
         if (kinds.length === 0) return []
         return [`${name}: objects of these kinds are not gated, because they may not be listed: ${kinds.join(', ')}.`]
       }),
@@ -187,6 +187,6 @@ function releaseText({ name, namespace }: Release): string {
   return `${releaseKind.word}/${name} -n ${namespace}`
 }
 
-function explainUnreadable({ name, namespace }: Release): string {
+function explainUnlistableRelease({ name, namespace }: Release): string {
   return `No kind that the Helm release ${name} in namespace ${namespace} may contain can be listed. Grant get, list and watch on the kinds of its objects: examples/role.yaml of Rollout Gate has the Role to apply.`
 }

@@ -58,9 +58,9 @@ export function findKind(word: string, resources: readonly ApiResource[]): ApiRe
   const dot = group.indexOf('.')
   const [version, versionGroup] = dot < 0 ? [] : [group.slice(0, dot), group.slice(dot + 1)]
   return (
-    (version && firstNamed(name, resources, (it) => it.version === version && it.group === versionGroup)) ||
-    firstNamed(name, resources, (it) => group === '' || it.group === group) ||
-    firstNamed(name, resources, (it) => it.group.startsWith(group)) ||
+    (version && findByName(name, resources, (it) => it.version === version && it.group === versionGroup)) ||
+    findByName(name, resources, (it) => group === '' || it.group === group) ||
+    findByName(name, resources, (it) => it.group.startsWith(group)) ||
     undefined
   )
 }
@@ -70,7 +70,7 @@ function splitKind(word: string): { name: string; group: string } {
   return { name, group: word.toLowerCase().slice(name.length + 1) }
 }
 
-function firstNamed(
+function findByName(
   name: string,
   resources: readonly ApiResource[],
   accept: (resource: ApiResource) => boolean,
@@ -90,10 +90,11 @@ export function explainUnknownKind(word: string, resources: readonly ApiResource
     return `${quote(word)} is a category of many kinds. Name the kinds: deploy,sts --all.`
   }
 
-  const asName = ({ kind, group }: ApiResource): string => `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}`
-  const elsewhere = firstNamed(name, resources, () => true)
+  const kindWithGroup = ({ kind, group }: ApiResource): string =>
+    `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}`
+  const elsewhere = findByName(name, resources, () => true)
   const near = elsewhere === undefined ? nearestKinds(name, resources) : [elsewhere]
-  const hint = near.length === 0 ? '' : ` Did you mean ${[...new Set(near.map(asName))].join(' or ')}?`
+  const hint = near.length === 0 ? '' : ` Did you mean ${[...new Set(near.map(kindWithGroup))].join(' or ')}?`
   return `The server has no kind ${quote(word)}.${hint} "kubectl api-resources" lists all kinds; a custom kind exists once its CustomResourceDefinition is applied.`
 }
 
@@ -119,7 +120,7 @@ function nearestKinds(name: string, resources: readonly ApiResource[]): ApiResou
   return nearest(name, byName.keys()).flatMap((known) => byName.get(known) ?? [])
 }
 
-interface Definition {
+interface CrdSpec {
   readonly group?: unknown
   readonly scope?: unknown
   readonly names?: { readonly kind?: unknown; readonly plural?: unknown; readonly singular?: unknown }
@@ -130,20 +131,20 @@ interface Definition {
  * The kinds of the CustomResourceDefinitions among the manifests. Discovery may lack them: the server serves a kind
  * only when its definition is established (apiextensions.k8s.io/v1, `CustomResourceDefinitionSpec`).
  */
-export function definedKinds(references: readonly Reference[]): readonly ApiResource[] {
+export function kindsOfCrds(references: readonly Reference[]): readonly ApiResource[] {
   return references.flatMap(({ manifest }) => {
     if (manifest === undefined) return []
     const { apiVersion, kind, spec } = manifest.object
     const isDefinition = apiVersion === 'apiextensions.k8s.io/v1' && kind === 'CustomResourceDefinition'
-    return isDefinition && typeof spec === 'object' && spec !== null ? kindsOf(spec) : []
+    return isDefinition && typeof spec === 'object' && spec !== null ? kindsOfCrd(spec) : []
   })
 }
 
-function kindsOf({ group, scope, names, versions }: Definition): readonly ApiResource[] {
+function kindsOfCrd({ group, scope, names, versions }: CrdSpec): readonly ApiResource[] {
   const { kind, plural } = names ?? {}
   if (typeof group !== 'string' || typeof kind !== 'string' || typeof plural !== 'string') return []
   if (!Array.isArray(versions)) return []
-  return (versions as NonNullable<Definition['versions']>).flatMap(({ name, served, subresources }) =>
+  return (versions as NonNullable<CrdSpec['versions']>).flatMap(({ name, served, subresources }) =>
     typeof name === 'string' && served === true
       ? [
           {

@@ -72,7 +72,7 @@ const printedEnd =
  * @param lines the whole text
  * @returns the numbers of the lines, counted from 1
  */
-export function excludesInOutput(lines: readonly string[]): number[] {
+export function findExcludesInOutput(lines: readonly string[]): number[] {
   const last = lines.findLastIndex((line) => printedEnd.test(line.trim()))
   const found: number[] = []
   /** The last line above that is neither empty nor a comment or an exclude. */
@@ -150,7 +150,7 @@ export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput 
   }
   const isHelm = lines.some((line) => /^(?:LAST DEPLOYED|Release "[^"]*" (?:has been|does not exist))\b/.test(line))
   return (
-    (isHelm ? find(/^(?:Release "|NAME: )/, explainHelm(lines)) : undefined) ??
+    (isHelm ? find(/^(?:Release "|NAME: )/, explainHelmOutput(lines)) : undefined) ??
     find(
       /^\s*(?:- )?["']?apiVersion["']?\s*:/,
       'This is a manifest, not a reference. Write it to a file, and name the file in manifests.',
@@ -163,7 +163,7 @@ export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput 
 }
 
 /** Helm's report contains `NAME: web`, `NAMESPACE: shop` (helm.sh/helm pkg/cmd/status.go, `statusPrinter`). */
-function explainHelm(lines: readonly string[]): string {
+function explainHelmOutput(lines: readonly string[]): string {
   const field = (name: string) => {
     const value = lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
     return value !== undefined && value.length <= 63 && label.test(value) ? value : undefined
@@ -204,7 +204,7 @@ function isLogLine(line: string): boolean {
 }
 
 /** Whether a text contains manifests, not kubectl's output: manifests contain an `apiVersion`. */
-export function looksLikeManifests(text: string): boolean {
+export function isManifestText(text: string): boolean {
   return /^\s*[{[]/.test(text) || /^[ \t-]*["']?apiVersion["']?[ \t]*:/m.test(text)
 }
 
@@ -223,14 +223,14 @@ export function readPrintedObjects(
   return {
     text: lines.map((line, index) => (read[index]?.type === 'skipped' ? '' : line)).join('\n'),
     mistakes: read.flatMap((each, index) =>
-      each?.type === 'failure' ? [{ input: file, line: index + 1, message: explainFailure(each.message) }] : [],
+      each?.type === 'failure' ? [{ input: file, line: index + 1, message: explainFailedApply(each.message) }] : [],
     ),
   }
 }
 
 const maxFailureLength = 300
 
-export function explainFailure(message: string): string {
+export function explainFailedApply(message: string): string {
   const shown = message.length > maxFailureLength ? `${message.slice(0, maxFailureLength)}…` : message
   return `The apply failed: ${shown}${/[!?…]$/.test(shown) ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`
 }

@@ -84,14 +84,14 @@ export function readHook(annotations: unknown): Hook | undefined {
     String(written[key] ?? '')
       .split(',')
       .map((word) => word.trim().toLowerCase())
-  const describe = (key: string) => `${key}=${written[key]}`
+  const annotationText = (key: string) => `${key}=${written[key]}`
   const used = tools.filter(({ events }) => written[events] !== undefined)
   if (used.length === 0) return undefined
   const removing = tools.find(({ removal }) => wordsOf(removal).some((word) => removalPolicies.has(word)))
   const isSkipped = used.every(({ events }) => wordsOf(events).every((word) => eventsOutsideDeploys.has(word)))
   return {
-    annotation: used.map(({ events }) => describe(events)).join(', '),
-    ...(removing && { removal: describe(removing.removal) }),
+    annotation: used.map(({ events }) => annotationText(events)).join(', '),
+    ...(removing && { removal: annotationText(removing.removal) }),
     ...(isSkipped && { isSkipped }),
   }
 }

@@ -4,7 +4,7 @@ import { type Fields, isObject, type KubeObject, type ManagedFields } from '../c
 import type { Redactor } from '../cluster/redact.ts'
 import { durationToMs } from '../duration.ts'
 import { isBuiltIn } from './kinds.ts'
-import { words } from './names.ts'
+import { wordSet } from './names.ts'
 import type { Plan } from './resolve-targets.ts'
 import { type ManifestObject, nameKey } from './target.ts'
 
@@ -40,17 +40,17 @@ export function findDifferences(
   const comparison = isBuiltIn(manifest.apiVersion)
     ? new Comparison(manifest.kind, owned)
     : new CustomComparison(live, owned)
-  comparison.compare(contentOf(manifest), contentOf(live as unknown as ManifestObject), [])
+  comparison.compare(comparedContent(manifest), comparedContent(live as unknown as ManifestObject), [])
   return comparison.found
 }
 
-function contentOf({ apiVersion: _, kind: __, status: ___, metadata, ...rest }: ManifestObject): Fields {
+function comparedContent({ apiVersion: _, kind: __, status: ___, metadata, ...rest }: ManifestObject): Fields {
   const { labels = {}, annotations = {} } = metadata
   return { metadata: { labels, annotations }, ...rest }
 }
 
 /** Scalar fields of the API types that are `omitempty` and no pointers: a zero is not stored, and the default takes its place. */
-const omittedZeros = words(`
+const omittedZeros = wordSet(`
   readOnly stdin stdinOnce tty hostNetwork hostPID hostIPC publishNotReadyAddresses paused globalDefault minReadySeconds
   initialDelaySeconds hostPort value prefix subPath subPathExpr workingDir image medium fsType secretName hostname subdomain
   priorityClassName name host hostIP path key operator effect loadBalancerIP externalName apiGroup preserveUnknownFields
@@ -62,7 +62,7 @@ const omittedZeros = words(`
   divisor targetPort`)
 
 /** Fields whose value is chosen by the server, by admission or by a controller of the control plane. */
-const chosenByServer = words(`
+const chosenByServer = wordSet(`
   serviceAccount nodeName resizePolicy hostPort clusterIP clusterIPs ipFamilies ipFamilyPolicy nodePort healthCheckNodePort
   volumeName spec.storageClassName volumeClaimTemplates.status volumeLifecycleModes podReplacementPolicy behavior
   webhooks.namespaceSelector webhooks.objectSelector names.singular names.listKind conversion apiGroup finalizers
@@ -160,7 +160,7 @@ function isDefault(name: string, value: unknown, parent: Fields, path: Path): bo
   if (fields.some((field) => chosenByServer.has(field))) return true
   const known = fields.find((field) => Object.hasOwn(defaults, field))
   if (known !== undefined && [defaults[known]].flat().includes(value)) return true
-  if (name === 'imagePullPolicy') return value === pullPolicyOf(String(parent['image']))
+  if (name === 'imagePullPolicy') return value === defaultPullPolicy(String(parent['image']))
   if (name === 'targetPort') return value === parent['port']
   // A request is by default as high as its limit.
   if (name === 'requests') return isDeepStrictEqual(value, parent['limits'])
@@ -174,7 +174,7 @@ function isDefaultMap(value: Fields, path: Path): boolean {
   return Object.entries(value).every(([name, field]) => field === null || isDefault(name, field, value, path))
 }
 
-function pullPolicyOf(image: string): string {
+function defaultPullPolicy(image: string): string {
   const [, tag = 'latest'] = image.slice(image.lastIndexOf('/') + 1).split(':')
   return tag === 'latest' && !image.includes('@') ? 'Always' : 'IfNotPresent'
 }
@@ -204,11 +204,11 @@ const toolAnnotations =
 class Comparison {
   readonly found: Difference[] = []
   readonly #kind: string
-  readonly #owns: (pointer: string) => boolean
+  readonly #isOwned: (pointer: string) => boolean
 
   constructor(kind: string, owned: readonly string[] = []) {
     this.#kind = kind
-    this.#owns = ownershipOf(owned)
+    this.#isOwned = createOwnershipTest(owned)
   }
 
   compare(ours: unknown, theirs: unknown, path: Path, parent: Fields = {}): void {
@@ -216,7 +216,7 @@ class Comparison {
     const live = theirs === null ? undefined : theirs
     if (isObject(ours)) this.compareMaps(ours, live, path)
     else if (Array.isArray(ours)) this.compareLists(ours, live, path)
-    else if (!this.isSame(ours, live, path, parent)) this.add(path, ours, live)
+    else if (!this.isSame(ours, live, path, parent)) this.addDifference(path, ours, live)
   }
 
   /** Whether a path is in the schema of a CustomResourceDefinition, whose properties may have any name. */
@@ -224,21 +224,21 @@ class Comparison {
     return this.#kind === 'CustomResourceDefinition' && path.includes('openAPIV3Schema')
   }
 
-  protected add(path: Path, manifest: unknown, live: unknown): void {
+  protected addDifference(path: Path, manifest: unknown, live: unknown): void {
     this.found.push({ path, manifest, live })
   }
 
   /** Whether the writer of the live object owns a field, or a field in it. */
-  protected owns(path: Path): boolean {
-    return this.#owns(toPointer(path))
+  protected isOwned(path: Path): boolean {
+    return this.#isOwned(toPointer(path))
   }
 
   protected compareMaps(ours: Fields, theirs: unknown, path: Path): void {
     const fields = Object.entries(ours).filter(([, value]) => value !== null && value !== undefined)
     const live = theirs ?? {}
-    const isAbsent = theirs === undefined && !this.isOmittedMap(path)
-    if (isAbsent || !isObject(live) || (fields.length === 0 && this.isFilled(live, path))) {
-      this.add(path, ours, theirs)
+    const isAbsent = theirs === undefined && !this.isOmittedIfEmpty(path)
+    if (isAbsent || !isObject(live) || (fields.length === 0 && this.hasAppliedContent(live, path))) {
+      this.addDifference(path, ours, theirs)
       return
     }
     for (const [name, value] of fields)
@@ -246,27 +246,27 @@ class Comparison {
         this.compare(value, Object.hasOwn(live, name) ? live[name] : undefined, [...path, name], live)
     const known = new Set(fields.map(([name]) => name))
     for (const [name, value] of Object.entries(live))
-      if (!known.has(name) && (value ?? undefined) !== undefined && this.isRemoved(name, value, live, path, ours))
-        this.add([...path, name], undefined, value)
+      if (!known.has(name) && (value ?? undefined) !== undefined && this.isAppliedField(name, value, live, path, ours))
+        this.addDifference([...path, name], undefined, value)
   }
 
   /** Whether a map that is empty in the file has content that only the applier can have added to the live object. */
-  protected isFilled(live: Fields, path: Path): boolean {
+  protected hasAppliedContent(live: Fields, path: Path): boolean {
     return !sharedMaps.test(String(path.at(-1))) && !isDefaultMap(live, path)
   }
 
   /** Whether only the applier can have added this field, which the live object has and the file does not contain. */
-  protected isRemoved(name: string, value: unknown, live: Fields, path: Path, ours: Fields): boolean {
+  protected isAppliedField(name: string, value: unknown, live: Fields, path: Path, ours: Fields): boolean {
     // The server adds no property to a schema.
     if (path.at(-1) === 'properties') return true
     // In the file, the variable has neither a value nor a source; in the live object, it has a source.
     if (path.at(-2) === 'env' && name === 'valueFrom') return (ours['value'] ?? '') === ''
     const isInAtomicList = path.some((step) => typeof step === 'number')
-    return (isInAtomicList || this.owns([...path, name])) && !isDefault(name, value, live, path)
+    return (isInAtomicList || this.isOwned([...path, name])) && !isDefault(name, value, live, path)
   }
 
   /** Whether the server does not store this map if all its fields are zeros. */
-  protected isOmittedMap(path: Path): boolean {
+  protected isOmittedIfEmpty(path: Path): boolean {
     return path.length === 0 || valueMaps.test(String(path.at(-1)))
   }
 
@@ -274,11 +274,11 @@ class Comparison {
     const name = path.at(-1)
     const live = theirs ?? []
     const known = Array.isArray(live) ? live : []
-    if (live !== known || (ours.length === 0 && known.length > 0)) this.add(path, ours, theirs)
+    if (live !== known || (ours.length === 0 && known.length > 0)) this.addDifference(path, ours, theirs)
     else if (extendedLists.test(String(name))) {
       for (const [index, each] of ours.entries())
-        if (!known.some((other) => this.contains(each, other, [...path, index])))
-          this.add([...path, index], each, undefined)
+        if (!known.some((other) => this.isEqualElement(each, other, [...path, index])))
+          this.addDifference([...path, index], each, undefined)
     } else if (!this.compareByKey(ours, known, path)) this.compareInOrder(ours, known, path)
   }
 
@@ -294,13 +294,13 @@ class Comparison {
     const written = new Set(steps.map(stepKey))
     // Only the applier adds metrics to an autoscaler.
     for (const [index, step] of liveSteps.entries())
-      if (!written.has(stepKey(step)) && (name === 'metrics' || this.owns([...path, step])))
-        this.add([...path, step], undefined, theirs[index])
+      if (!written.has(stepKey(step)) && (name === 'metrics' || this.isOwned([...path, step])))
+        this.addDifference([...path, step], undefined, theirs[index])
     return true
   }
 
   protected compareInOrder(ours: readonly unknown[], theirs: readonly unknown[], path: Path): void {
-    if (ours.length !== theirs.length) this.add(path, ours, theirs)
+    if (ours.length !== theirs.length) this.addDifference(path, ours, theirs)
     else for (const [index, each] of ours.entries()) this.compare(each, theirs[index], [...path, index])
   }
 
@@ -309,10 +309,10 @@ class Comparison {
     const names = ours.map(keyText)
     const present = theirs.map(keyText).filter((name) => names.includes(name))
     if (present.length === names.length && present.join() !== names.join())
-      this.add([...path, 'order'], names.join(', '), present.join(', '))
+      this.addDifference([...path, 'order'], names.join(', '), present.join(', '))
   }
 
-  private contains(ours: unknown, theirs: unknown, path: Path): boolean {
+  private isEqualElement(ours: unknown, theirs: unknown, path: Path): boolean {
     const other = new Comparison(this.#kind)
     other.compare(ours, theirs, path)
     return other.found.length === 0
@@ -346,28 +346,28 @@ class CustomComparison extends Comparison {
     this.#applied = live.metadata.applied ?? {}
   }
 
-  protected override add(path: Path, manifest: unknown, live: unknown): void {
+  protected override addDifference(path: Path, manifest: unknown, live: unknown): void {
     // The controller or its webhook may remove an empty field.
     const isEmpty = isZero(manifest) || isEmptyDeep(manifest)
     if (live === undefined && isEmpty && !Object.hasOwn(this.#applied, toPointer(path))) return
-    super.add(path, manifest, live)
+    super.addDifference(path, manifest, live)
   }
 
-  protected override isOmittedMap(path: Path): boolean {
+  protected override isOmittedIfEmpty(path: Path): boolean {
     return path.length <= 1
   }
 
-  protected override isFilled(): boolean {
+  protected override hasAppliedContent(): boolean {
     return false
   }
 
-  protected override isRemoved(name: string, _value: unknown, _live: Fields, path: Path): boolean {
-    return path.every((step) => typeof step !== 'number') && this.owns([...path, name])
+  protected override isAppliedField(name: string, _value: unknown, _live: Fields, path: Path): boolean {
+    return path.every((step) => typeof step !== 'number') && this.isOwned([...path, name])
   }
 
   protected override compareLists(ours: readonly unknown[], theirs: unknown, path: Path): void {
     if (Array.isArray(theirs)) this.compareInOrder(ours, theirs, path)
-    else this.add(path, ours, theirs)
+    else this.addDifference(path, ours, theirs)
   }
 
   protected override isSame(ours: unknown, live: unknown): boolean {
@@ -442,8 +442,8 @@ function isSameMoment(ours: unknown, theirs: unknown): boolean {
 /** `spec.replicas is 5, not 3`. Hashed values are not shown. */
 export function describeDifference({ path, manifest, live }: Difference): string {
   const field = describePath(path)
-  const [ours, theirs] = [shown(manifest), shown(live)]
-  if (isRemoval({ path, manifest, live })) return removalText(field)
+  const [ours, theirs] = [shownValue(manifest), shownValue(live)]
+  if (isOnlyLive({ path, manifest, live })) return removalText(field)
   if (live === undefined) return ours === undefined ? `${field} is missing` : `${field} is missing, not ${ours}`
   return ours === undefined || theirs === undefined ? `${field} differs` : `${field} is ${theirs}, not ${ours}`
 }
@@ -453,13 +453,13 @@ function removalText(field: string): string {
 }
 
 /** Whether a live object has a field that the file does not contain. */
-function isRemoval({ manifest, live }: Difference): boolean {
+function isOnlyLive({ manifest, live }: Difference): boolean {
   return manifest === undefined && live !== undefined
 }
 
 const maxValueLength = 120
 
-function shown(value: unknown): string | undefined {
+function shownValue(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (Array.isArray(value) && value.length === 0) return 'empty'
   if (typeof value !== 'string' || value.startsWith('hmac:') || value.includes('\n')) return undefined
@@ -476,7 +476,7 @@ const toolMetadata =
   /^\/(?:metadata|spec\/template\/metadata)\/(?:labels|annotations)\/(?:app\.kubernetes\.io~1(?:instance|managed-by)$|argocd\.argoproj\.io~1|[\w.]+\.toolkit\.fluxcd\.io~1|meta\.helm\.sh~1|kapp\.k14s\.io~1|config\.k8s\.io~1|configmanagement\.gke\.io~1|kubernetes\.io~1metadata\.name$|deprecated\.daemonset|kubectl\.kubernetes\.io~1last|deployment\.kubernetes\.io~1|rollout-gate~1|objectset\.rio\.cattle\.io~1)/
 
 /** Whether what was applied last is equal to the file. */
-export function isApplied({ differing, removed }: RecordComparison): boolean {
+export function isEqualRecord({ differing, removed }: RecordComparison): boolean {
   return differing.length === 0 && removed.length === 0
 }
 
@@ -508,15 +508,15 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
   )
   // Another tool may have applied the object after kubectl.
   const isStale = appliers.some(
-    ({ time = '', ownedFields = [] }) => time > (client?.time ?? '') && ownedFields.some(isContent),
+    ({ time = '', ownedFields = [] }) => time > (client?.time ?? '') && ownedFields.some(isOutsideMetadata),
   )
   if (applied !== undefined && !(client !== undefined && isStale))
     return { ...compareApplied(ours, applied), hasValues: true, applier: client }
   // The operator of a custom resource and the controller of a Job update these objects too.
   const mayBeOfServer = !isBuiltIn(manifest.apiVersion) || manifest.kind === 'Job'
-  const applier = closestWriter(Object.keys(ours), appliers.length > 0 || mayBeOfServer ? appliers : writers)
+  const applier = writerOfMostFields(Object.keys(ours), appliers.length > 0 || mayBeOfServer ? appliers : writers)
   if (applier === undefined) return undefined
-  const removedFields = findDifferences(manifest, live, applier.ownedFields).filter(isRemoval)
+  const removedFields = findDifferences(manifest, live, applier.ownedFields).filter(isOnlyLive)
   return { differing: [], removed: removedFields.map(describeDifference), hasValues: false, applier }
 }
 
@@ -524,19 +524,19 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
  * The writer that owns the most fields of the file. `kubectl create` and `kubectl replace` count as one writer,
  * because the second owns only the fields that it changed.
  */
-function closestWriter(ours: readonly string[], writers: readonly ManagedFields[]): ManagedFields | undefined {
+function writerOfMostFields(ours: readonly string[], writers: readonly ManagedFields[]): ManagedFields | undefined {
   const isReplaced = ({ manager = '' }: ManagedFields) => /^kubectl-(?:create|replace)$/.test(manager)
   const replaced = writers.filter(isReplaced).toSorted((a, b) => ((a.time ?? '') < (b.time ?? '') ? 1 : -1))
   const [latest] = replaced
   const whole = latest && { ...latest, ownedFields: replaced.flatMap(({ ownedFields = [] }) => ownedFields) }
   const candidates = [...(whole ? [whole] : []), ...writers.filter((each) => !isReplaced(each))].map((writer) => {
     const { ownedFields = [] } = writer
-    return { writer, count: ours.filter(ownershipOf(ownedFields)).length, ownedCount: ownedFields.length }
+    return { writer, count: ours.filter(createOwnershipTest(ownedFields)).length, ownedCount: ownedFields.length }
   })
   return candidates.toSorted((a, b) => b.count - a.count || b.ownedCount - a.ownedCount)[0]?.writer
 }
 
-function isContent(pointer: string): boolean {
+function isOutsideMetadata(pointer: string): boolean {
   return !pointer.startsWith('/metadata/')
 }
 
@@ -553,12 +553,12 @@ function compareApplied(ours: Hashes, applied: Hashes): Pick<RecordComparison, '
   const beyond = Object.keys(applied).filter((pointer) => !toolMetadata.test(pointer) && !Object.hasOwn(ours, pointer))
   return {
     differing: missing.map((pointer) => `${describePointer(pointer)} differs`),
-    removed: removedFrom(beyond, Object.keys(ours)),
+    removed: describeRemovedFields(beyond, Object.keys(ours)),
   }
 }
 
 /** Returns a function that matches a field with one of these pointers, within such a field, or around one. */
-function ownershipOf(pointers: readonly string[]): (pointer: string) => boolean {
+function createOwnershipTest(pointers: readonly string[]): (pointer: string) => boolean {
   const owned = pointers.filter((pointer) => !toolMetadata.test(pointer))
   // A Secret has the texts of `stringData` in `data`.
   const exact = new Set(owned.map((pointer) => pointer.replace(/^\/stringData/, '/data')))
@@ -572,7 +572,7 @@ function prefixesOf(pointer: string): readonly string[] {
 }
 
 /** A sentence for each outermost field that was applied, but that the file does not contain. */
-function removedFrom(beyond: readonly string[], ours: readonly string[]): readonly string[] {
+function describeRemovedFields(beyond: readonly string[], ours: readonly string[]): readonly string[] {
   const known = new Set(ours.flatMap(prefixesOf))
   const shortest = beyond.map((pointer) => prefixesOf(pointer).find((prefix) => !known.has(prefix)) ?? pointer)
   return [...new Set(shortest)].map((pointer) => removalText(describePointer(pointer)))
@@ -585,12 +585,12 @@ function removedFrom(beyond: readonly string[], ours: readonly string[]): readon
 export function findDriftedFields(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
   if (isEncrypted(manifest)) return []
   // A field that only the live object contains is no drift.
-  const found = findDifferences(manifest, live).filter((difference) => !isRemoval(difference))
+  const found = findDifferences(manifest, live).filter((difference) => !isOnlyLive(difference))
   const record = compareRecord(manifest, live)
   const { hasValues, applier } = record ?? {}
-  const isKnown = record !== undefined && isApplied(record) && (hasValues || applier?.operation === 'Apply')
+  const isKnown = record !== undefined && isEqualRecord(record) && (hasValues || applier?.operation === 'Apply')
   if (!isKnown || applier?.ownedFields === undefined) return found
-  const owns = ownershipOf(applier.ownedFields)
+  const owns = createOwnershipTest(applier.ownedFields)
   return found.filter(({ path }) => !owns(toPointer(path)))
 }
 
@@ -603,24 +603,24 @@ export function findDriftedFields(manifest: ManifestObject, live: KubeObject): r
  * secrets are redacted as in live objects. `metadata.applied` contains the hashes of the fields in the file.
  */
 export function comparableManifest(manifest: ManifestObject, redactor: Redactor): ManifestObject {
-  const object = redactor.redact(normalized(manifest) as unknown as KubeObject)
+  const object = redactor.redact(withServerEncoding(manifest) as unknown as KubeObject)
   const applied = redactor.hashLeaves(manifest as unknown as Fields)
   return { ...object, metadata: { ...object.metadata, applied } } as unknown as ManifestObject
 }
 
-function normalized(manifest: ManifestObject): ManifestObject {
+function withServerEncoding(manifest: ManifestObject): ManifestObject {
   if (manifest.apiVersion !== 'v1') return manifest
-  if (manifest.kind === 'ConfigMap') return { ...manifest, ...base64Of(manifest, 'binaryData') }
+  if (manifest.kind === 'ConfigMap') return { ...manifest, ...withPaddedBase64(manifest, 'binaryData') }
   if (manifest.kind !== 'Secret') return manifest
   const { stringData, ...secret } = manifest
   const texts = mapStrings(stringData, (text) => Buffer.from(text).toString('base64'))
-  const { data = {} } = base64Of(secret, 'data')
+  const { data = {} } = withPaddedBase64(secret, 'data')
   const values = { ...data, ...texts }
   return { ...(secret as ManifestObject), data: Object.keys(values).length === 0 ? undefined : values }
 }
 
 /** An object with one field, whose base64 values have the server's form: without line breaks, padded. Empty without values. */
-function base64Of(object: Fields, name: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
+function withPaddedBase64(object: Fields, name: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
   const values = mapStrings(object[name], (text) => Buffer.from(text, 'base64').toString('base64'))
   return Object.keys(values).length === 0 ? {} : { [name]: values }
 }

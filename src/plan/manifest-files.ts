@@ -58,7 +58,7 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
   }
   const files = kept.flatMap((file): ManifestFile[] => {
     const name = shownPath(file.path, workspace)
-    const text = readText(file.real, (message) => mistakes.push({ input: name, message }))
+    const text = readTextFile(file.real, (message) => mistakes.push({ input: name, message }))
     return text === undefined ? [] : [{ name, text }]
   })
   return {
@@ -104,7 +104,7 @@ function findFiles(
   // A pattern such as k8s/** also matches files that are no manifests.
   const isNamed = !isGlob || !pattern.endsWith('*')
   for (const path of matches) {
-    if (exists(path)) visit(path, boundaryOf(path, workspace), isNamed ? 'named' : 'matched', walk)
+    if (exists(path)) visitPath(path, linkBoundary(path, workspace), isNamed ? 'named' : 'matched', walk)
     else addOwnMistake(explainMissing(pattern, path))
   }
   if (walk.files.length === 0 && isClean)
@@ -124,7 +124,7 @@ interface Walk {
 }
 
 /** @param how `named`: a line names the path; `matched`: its pattern matches it; `inside`: found in a folder */
-function visit(path: string, boundary: string, how: 'named' | 'matched' | 'inside', walk: Walk): void {
+function visitPath(path: string, boundary: string, how: 'named' | 'matched' | 'inside', walk: Walk): void {
   const { files, folders, isRecursive, addMistake, workspace } = walk
   const name = shownPath(path, workspace)
   try {
@@ -139,19 +139,19 @@ function visit(path: string, boundary: string, how: 'named' | 'matched' | 'insid
     if (stats.isDirectory()) {
       if ((how === 'inside' && !isRecursive) || folders.has(real) || files.length > maxManifestFiles) return
       folders.add(real)
-      for (const entry of readdirSync(path).sort()) visit(join(path, entry), boundary, 'inside', walk)
+      for (const entry of readdirSync(path).sort()) visitPath(join(path, entry), boundary, 'inside', walk)
     } else if (stats.isFile()) {
       if (how === 'named' || manifestEnding.test(path)) files.push({ path, real })
     } else if (how === 'named') {
       addMistake(`${quote(name)} is neither a file nor a folder.`)
     }
   } catch (error) {
-    addMistake(`${quote(name)} cannot be read: ${reasonOf(error)}.`)
+    addMistake(`${quote(name)} cannot be read: ${explainReadError(error)}.`)
   }
 }
 
 /** The folder within which symbolic links must stay: the workspace; for a path outside the workspace, the path's folder. */
-function boundaryOf(path: string, workspace: string): string {
+function linkBoundary(path: string, workspace: string): string {
   if (isInside(workspace, path)) return realpathSync(workspace)
   return realpathSync(isFolder(path) ? path : dirname(path))
 }
@@ -169,7 +169,7 @@ function explainMissing(pattern: string, path: string): string {
   return `There is no file or folder ${quote(pattern)} in the workspace.${hint}`
 }
 
-function readText(path: string, addMistake: AddMistake): string | undefined {
+function readTextFile(path: string, addMistake: AddMistake): string | undefined {
   try {
     const { size } = statSync(path)
     if (size > maxManifestBytes) {
@@ -181,7 +181,7 @@ function readText(path: string, addMistake: AddMistake): string | undefined {
     addMistake('The file is not text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).')
     return undefined
   } catch (error) {
-    addMistake(`The file cannot be read: ${reasonOf(error)}.`)
+    addMistake(`The file cannot be read: ${explainReadError(error)}.`)
     return undefined
   }
 }
@@ -195,7 +195,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-function reasonOf(error: unknown): string {
+function explainReadError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EACCES') return 'permission is denied'
   if (code === 'ENOENT') return 'it is a broken link'

@@ -94,6 +94,6 @@ function parseRequirement(text: string): Requirement | undefined {
 }
 
 /** The words of a text as a set. */
-export function words(text: string): ReadonlySet<string> {
+export function wordSet(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/))
 }

@@ -3,8 +3,8 @@ import { type AddMistake, type Mistake, type Place, quote } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { maxNamedObjects } from '../thresholds.ts'
 import {
-  excludesInOutput,
-  explainFailure,
+  explainFailedApply,
+  findExcludesInOutput,
   readKubectlLines,
   recognizeForeignOutput,
   splitWords,
@@ -75,10 +75,10 @@ interface ParseOptions {
  * @param input the name of the input or file, for messages
  */
 export function parseReferences(text: string, input = 'resources', options: ParseOptions = {}): ParsedReferences {
-  return parseLines(linesOf(text, input), input, options)
+  return parseReferenceLines(splitReferenceLines(text, input), input, options)
 }
 
-export function linesOf(text: string, input: string): ReferenceLine[] {
+export function splitReferenceLines(text: string, input: string): ReferenceLine[] {
   const lines = withoutEscapes(text).split(/\r\n|\r|\n/)
   return lines.map((line, index) => ({ text: line, place: { input, line: index + 1 } }))
 }
@@ -87,7 +87,7 @@ export function linesOf(text: string, input: string): ReferenceLine[] {
  * Reads references as `parseReferences` does, from lines of several places.
  * @param input the name of the input, for the mistake that no line names a resource
  */
-export function parseLines(
+export function parseReferenceLines(
   lines: readonly ReferenceLine[],
   input: string,
   { alone = true, emptyMessage = noReferences, ...flagOptions }: ParseOptions,
@@ -100,18 +100,18 @@ export function parseLines(
   const foreign = recognizeForeignOutput(texts)
   if (foreign !== undefined) return { references, skipped, mistakes: [mistakeAt(foreign.line, foreign.message)] }
 
-  const mistakes: Mistake[] = excludesInOutput(texts).map((line) => mistakeAt(line, excludeInOutput))
+  const mistakes: Mistake[] = findExcludesInOutput(texts).map((line) => mistakeAt(line, excludeInOutput))
   const printedLines = readKubectlLines(texts.map((text) => text.trim().replace(/^#.*/, '')))
   for (const [index, { text, place, words: argument }] of lines.entries()) {
     const addMistake: AddMistake = (message) => mistakes.push({ ...place, message })
     const printed = argument === undefined ? printedLines[index] : undefined
-    if (printed?.type === 'failure') addMistake(explainFailure(printed.message))
+    if (printed?.type === 'failure') addMistake(explainFailedApply(printed.message))
     else if (printed?.type === 'skipped') skipped.push({ place, text: text.trim(), why: printed.why })
     if (printed !== undefined && printed.type !== 'resource') continue
     const words = argument ?? printed?.words ?? splitWords(text.trim(), addMistake)?.map((word) => word.text) ?? []
     if (words.length === 0) continue
     const mistakesBefore = mistakes.length
-    const parsed = parseWords(words, place, addMistake, flagOptions)
+    const parsed = parseReferenceWords(words, place, addMistake, flagOptions)
     const list = mistakes.length === mistakesBefore ? references : invalid
     list.push(...(printed === undefined ? parsed : parsed.map((each) => ({ ...each, applied: printed.applied }))))
     if (references.length > maxNamedObjects) {
@@ -130,7 +130,7 @@ export function parseLines(
  * @param words `deployment/web`, `--timeout=20m`; the first may begin with `!`
  * @returns one reference for each resource or selector, also if a flag has a mistake
  */
-function parseWords(
+function parseReferenceWords(
   words: readonly string[],
   place: Place,
   addMistake: AddMistake,
@@ -154,7 +154,7 @@ function parseWords(
   for (const name of own.keys())
     if (acceptedFlags?.includes(name) === false)
       addMistake(`This command does not take --${name}. --help lists its flags.`)
-  const flags = exclude ? own : withShared(own, named, sharedFlags)
+  const flags = exclude ? own : withSharedFlags(own, named, sharedFlags)
   const joined = named.find((word, index) => /\s-/.test(word) || (index === 0 && /^[^/]*\s/.test(word)))
   if (joined !== undefined) {
     const written = exclude && joined === named[0] ? `!${joined}` : joined
@@ -170,12 +170,12 @@ function parseWords(
     addFlagMistake('An excluded resource takes no --for, no --revision and no clocks. Leave them out.')
   const selector = readSelector(flags, addFlagMistake)
   // If a flag has a mistake, a word that seems to be missing may be the value of the flag.
-  const resources = readResources(named, selector, hasMistake ? () => {} : addMistake)
+  const resources = readResourceArguments(named, selector, hasMistake ? () => {} : addMistake)
   return resources.map((resource) => ({ place, exclude, ...resource, ...values }))
 }
 
 /** Adds the shared flags to those of a reference: `-l` and `--all` only if the reference has a kind, but no name or selector. */
-function withShared(own: Flags, [first, ...names]: readonly string[], shared: Flags): Flags {
+function withSharedFlags(own: Flags, [first, ...names]: readonly string[], shared: Flags): Flags {
   if (first === undefined) return own
   const selects = !own.has('selector') && !own.has('all') && names.length === 0 && !first.includes('/')
   const added = [...shared].filter(([name]) => name === 'for' || name === 'revision' || selects)
@@ -189,7 +189,11 @@ type ResourceArg = Pick<Reference, 'kind' | 'name' | 'selector'>
  * Reads the forms of kubectl's arguments (k8s.io/cli-runtime pkg/resource, `ResourceTypeOrNameArgs`):
  * `TYPE/NAME TYPE/NAME`, `TYPE NAME NAME`, `TYPE,TYPE NAME`, and `TYPE,TYPE` with a selector.
  */
-function readResources(words: readonly string[], selector: string | undefined, addMistake: AddMistake): ResourceArg[] {
+function readResourceArguments(
+  words: readonly string[],
+  selector: string | undefined,
+  addMistake: AddMistake,
+): ResourceArg[] {
   const [types = '', ...names] = words
   if (selector === undefined && types !== '' && words.every((word) => word.includes('/')))
     return words.flatMap((word) => readTypeAndName(word, addMistake))

@@ -102,7 +102,7 @@ function readObjects(text: string, file: string, addMistake: AddMistakeAt): read
   for (const [index, document] of source.documents().entries()) {
     if (document.error === undefined) {
       const lineOf = (path: readonly PathStep[]) => source.lineOf(index, path)
-      objects.push(...collect(document.value, [], {}, { file, lineOf, addMistake }))
+      objects.push(...collectObjects(document.value, [], {}, { file, lineOf, addMistake }))
       continue
     }
     const template = text.search(/\{\{|\{%|<%/)
@@ -116,7 +116,7 @@ function readObjects(text: string, file: string, addMistake: AddMistakeAt): read
       )
     }
   }
-  source.release()
+  source.freeSyntaxTree()
   return objects
 }
 
@@ -125,7 +125,7 @@ interface Reading extends Pick<Manifest, 'file' | 'lineOf'> {
 }
 
 /** Reads one object, or the items of a list. `inherited`: `apiVersion` and `kind` that the items of a typed list may lack. */
-function collect(value: unknown, path: readonly PathStep[], inherited: Fields, reading: Reading): FoundObject[] {
+function collectObjects(value: unknown, path: readonly PathStep[], inherited: Fields, reading: Reading): FoundObject[] {
   if (value === null || value === undefined) return []
   const { file, addMistake } = reading
   const lineOf = (field: readonly PathStep[] = []) => reading.lineOf([...path, ...field])
@@ -135,7 +135,7 @@ function collect(value: unknown, path: readonly PathStep[], inherited: Fields, r
   }
   const object = { ...inherited, ...value }
   const { apiVersion, kind } = object
-  const notRendered = explainUnrendered(file, object)
+  const notRendered = explainKustomization(file, object)
   if (notRendered !== undefined) {
     addMistake(lineOf(), notRendered)
     return []
@@ -143,7 +143,7 @@ function collect(value: unknown, path: readonly PathStep[], inherited: Fields, r
   if (isList(object)) {
     const items = Array.isArray(object['items']) ? object['items'] : []
     const ofItems = kind === 'List' ? {} : { apiVersion, kind: String(kind).slice(0, -'List'.length) }
-    return items.flatMap((item, index) => collect(item, [...path, 'items', index], ofItems, reading))
+    return items.flatMap((item, index) => collectObjects(item, [...path, 'items', index], ofItems, reading))
   }
   const checked = checkObject(object, file, (field, message) => addMistake(lineOf(field), message))
   return checked === undefined ? [] : [{ file, line: lineOf(), lineOf, ...checked }]
@@ -157,7 +157,7 @@ function isList({ kind, items }: Fields): boolean {
 }
 
 /** Why a kustomization must be rendered first; undefined for a manifest. */
-function explainUnrendered(file: string, { apiVersion, kind }: Fields): string | undefined {
+function explainKustomization(file: string, { apiVersion, kind }: Fields): string | undefined {
   const isKustomization =
     (typeof apiVersion === 'string' && apiVersion.startsWith('kustomize.config.k8s.io/')) ||
     (kind === undefined && /^kustomization(\.ya?ml)?$/i.test(basename(file)))
@@ -177,7 +177,7 @@ function checkObject(
   const missing: string[] = []
   const read = (value: unknown, ...path: readonly string[]): string | undefined => {
     const field = path.join('.')
-    if (isTemplate(value)) {
+    if (hasPlaceholder(value)) {
       const message = 'contains a placeholder that is not filled in. Render the manifest first, and name the result.'
       mistakes.push([path, `${field} ${message}`])
     } else if (typeof value === 'string' && value !== '') {
@@ -213,7 +213,7 @@ function checkObject(
 }
 
 /** Whether a value is a placeholder of Helm, Jinja or envsubst. YAML reads `{{ .x }}` as nested mappings. */
-function isTemplate(value: unknown): boolean {
+function hasPlaceholder(value: unknown): boolean {
   if (typeof value === 'string') return /\{\{|\{%|<%|\$\{|\$\(|^\$\w/.test(value)
   return isObject(value) && Object.keys(value).some((key) => /^\{.*\}$/s.test(key.trim()))
 }
@@ -226,7 +226,7 @@ type YamlDocument =
  * Makes each of several JSON objects a YAML document, because kubectl reads and prints JSON objects without a
  * separator. Line numbers stay if each object begins on its own line.
  */
-function separateJson(text: string): string {
+function separateJsonObjects(text: string): string {
   if (!/^\s*\{/.test(text)) return text
   let depth = 0
   return text.replace(/"(?:[^"\\\n]|\\.)*"|(\n?)([{[]|[}\]])/g, (written, lineBreak = '\n', bracket, offset) => {
@@ -253,7 +253,7 @@ class YamlSource {
   #parsed: Parsed | undefined
 
   constructor(text: string) {
-    this.#text = separateJson(text)
+    this.#text = separateJsonObjects(text)
   }
 
   /** The documents in order; an empty one has the value null. */
@@ -263,14 +263,14 @@ class YamlSource {
       const [error] = document.errors
       const at = (offset: number) => lines.linePos(offset).line || 1
       if (error !== undefined)
-        return { error: { line: at(error.pos[0]), message: `This is not valid YAML: ${withoutText(error)}` } }
+        return { error: { line: at(error.pos[0]), message: `This is not valid YAML: ${messageWithoutValues(error)}` } }
       try {
         const value: unknown = document.toJS({ maxAliasCount: maxAliases })
         checkSize(value)
         return { value }
       } catch (error) {
         // An alias without its anchor, a recursive alias, or too many aliases.
-        return { error: { line: at(document.range?.[0] ?? 0), message: withoutText(error) } }
+        return { error: { line: at(document.range?.[0] ?? 0), message: messageWithoutValues(error) } }
       }
     })
   }
@@ -292,7 +292,7 @@ class YamlSource {
     return lines.linePos(offset).line || 1
   }
 
-  release(): void {
+  freeSyntaxTree(): void {
     this.#parsed = undefined
   }
 
@@ -350,7 +350,7 @@ function checkSize(root: unknown): void {
 }
 
 /** The message of an error as a sentence, without the values of the manifest that the message quotes. */
-function withoutText(error: unknown): string {
+function messageWithoutValues(error: unknown): string {
   const message = withoutQuotedText(errorText(error))
   return /[.!?]$/.test(message) ? message : `${message}.`
 }

@@ -113,11 +113,11 @@ export function readFlagValues(
     .flatMap((text) => parseRevision(text, (message) => addMistake(`--revision: ${message}`)) ?? [])
   if (revisions !== undefined && waitFor !== undefined)
     addMistake('--revision and --for are given together. Keep one of them.')
-  return { namespace, clocks, waitFor, ...(revisions && { revisions: checkSources(revisions, addMistake) }) }
+  return { namespace, clocks, waitFor, ...(revisions && { revisions: checkRevisionSources(revisions, addMistake) }) }
 }
 
 /** Adds a mistake if a source has several revisions. Returns the revisions unchanged. */
-function checkSources(revisions: readonly WantedRevision[], addMistake: AddMistake): readonly WantedRevision[] {
+function checkRevisionSources(revisions: readonly WantedRevision[], addMistake: AddMistake): readonly WantedRevision[] {
   const sources = new Set(revisions.map(({ source }) => source))
   if (sources.size < revisions.length)
     addMistake('--revision is given twice for one source. Name the source of each: --revision=app=a1b2c3d.')
@@ -197,7 +197,7 @@ function areBracketsClosed(path: string): boolean {
  * @param gateMs the input `timeout` in milliseconds; undefined if not set: then the timeouts of the references can extend it
  * @returns a mistake for each of these references, in their order
  */
-export function timeoutMistakes(references: readonly Reference[], gateMs: number | undefined): readonly Mistake[] {
+export function findTimeoutMistakes(references: readonly Reference[], gateMs: number | undefined): readonly Mistake[] {
   return references.flatMap(({ place, clocks, manifest, exclude }) => {
     const message = exclude ? undefined : explainLongTimeout(clocks.timeoutMs, gateMs)
     if (message === undefined) return []
@@ -210,11 +210,11 @@ export function timeoutMistakes(references: readonly Reference[], gateMs: number
  * Why the timeout of a reference has no effect: the gate's timeout is shorter. Undefined if the timeout of the
  * reference has an effect. Both timeouts are in milliseconds; 0: no timeout.
  */
-function explainLongTimeout(ownMs: number | undefined, gateMs: number | undefined): string | undefined {
-  if (ownMs === undefined || gateMs === undefined || gateMs === 0) return undefined
+function explainLongTimeout(timeoutMs: number | undefined, gateMs: number | undefined): string | undefined {
+  if (timeoutMs === undefined || gateMs === undefined || gateMs === 0) return undefined
   const remedy = 'Raise timeout, or leave it out: then the gate may take as long as its references.'
-  if (ownMs === 0)
+  if (timeoutMs === 0)
     return `Its timeout is off, but the gate's timeout of ${formatDuration(gateMs)} ends it too. ${remedy}`
-  if (ownMs <= gateMs) return undefined
-  return `Its timeout of ${formatDuration(ownMs)} is longer than the gate's timeout of ${formatDuration(gateMs)}, which ends it too. ${remedy}`
+  if (timeoutMs <= gateMs) return undefined
+  return `Its timeout of ${formatDuration(timeoutMs)} is longer than the gate's timeout of ${formatDuration(gateMs)}, which ends it too. ${remedy}`
 }

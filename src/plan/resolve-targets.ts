@@ -6,12 +6,12 @@ import { describePlace, type MistakeWithReason, type Place, throwMistakes } from
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
 import { type Release, releaseKind, type Selection } from './helm-release.ts'
-import { excludesKind, listRequest, type Resolution, type ResolvedReference } from './resolve.ts'
+import { isKindExcluded, listRequest, type Resolution, type ResolvedReference } from './resolve.ts'
 import {
   annotationOf,
   describeAnnotation,
+  describeDuplicate,
   displayName,
-  duplicateOf,
   type Manifest,
   nameKey,
   type ParsedReferences,
@@ -92,7 +92,7 @@ export async function matchSelections(
   await read(selections)
   if (wait === undefined) return namesOf
   const { inputs, clock, signal, onWaiting } = wait
-  const lines = [...selectorsAsWritten(resolved).values()].filter(
+  const lines = [...groupByWrittenSelector(resolved).values()].filter(
     (entries) =>
       entries[0]?.reference.waitFor?.type !== 'delete' &&
       entries.every((entry) => namesOf(listRequest(entry)).length === 0),
@@ -100,15 +100,15 @@ export async function matchSelections(
   const waiting = lines.map((entries) => ({ entries, requests: entries.map(listRequest) }))
   const startedAt = clock.now()
   let changedAt = Number.NEGATIVE_INFINITY
-  const isOpen = ({ entries: [first], requests }: (typeof waiting)[number]) =>
+  const isStillWaiting = ({ entries: [first], requests }: (typeof waiting)[number]) =>
     first !== undefined &&
     requests.every((request) => namesOf(request).length === 0) &&
     clock.now() - startedAt < matchLimitMs(first.reference, inputs)
-  if (waiting.some(isOpen))
+  if (waiting.some(isStillWaiting))
     onWaiting([
       ...new Set(waiting.flatMap(({ entries }) => entries.map((entry) => displayName(draftOf(entry, '').target)))),
     ])
-  while ((waiting.some(isOpen) || clock.now() - changedAt < selectorCompleteMs) && !signal.aborted) {
+  while ((waiting.some(isStillWaiting) || clock.now() - changedAt < selectorCompleteMs) && !signal.aborted) {
     await sleep(clock, selectorPollMs, signal)
     if (await read(waiting.flatMap(({ requests }) => requests))) changedAt = clock.now()
   }
@@ -141,7 +141,7 @@ export function resolveTargets(
     return { ...entry, names: selector === undefined ? [name] : [...namesOf(listRequest(entry))].sort() }
   })
   const drafts = collectDrafts(matched, historyOf)
-  const excluded = new Set(matched.filter(({ reference }) => reference.exclude).flatMap(excludes))
+  const excluded = new Set(matched.filter(({ reference }) => reference.exclude).flatMap(excludedKeys))
   const kept = [...drafts.values()].filter(
     ({ target }) => !excluded.has(targetKey(target)) && !excluded.has(nameKey({ ...target, name: '' })),
   )
@@ -153,8 +153,8 @@ export function resolveTargets(
   }
   return {
     targets: kept.map(({ target }) => target),
-    notices: noticesOf(parsed, matched, drafts),
-    annotations: [...skipped.flatMap(({ annotation }) => annotation ?? []), ...kept.flatMap(annotatedWait)],
+    notices: createNotices(parsed, matched, drafts),
+    annotations: [...skipped.flatMap(({ annotation }) => annotation ?? []), ...kept.flatMap(describeAnnotatedWait)],
     manifests: new Map(kept.flatMap(({ target, manifest }) => (manifest ? [[nameKey(target), manifest]] : []))),
   }
 }
@@ -164,46 +164,47 @@ function collectDrafts(
   matched: readonly MatchedReference[],
   historyOf: (release: Release) => ReleaseHistory | undefined,
 ): ReadonlyMap<string, Draft> {
-  const asWritten = selectorsAsWritten(matched)
+  const asWritten = groupByWrittenSelector(matched)
   const excludedReleases = new Set(
     matched.flatMap((entry) => (entry.reference.exclude && entry.release ? releaseKey(entry) : [])),
   )
   const drafts = matched.flatMap((entry): Draft[] => {
     const { names, reference, release } = entry
     if (reference.exclude) return []
-    const isMatched = names.length > 0 || asWritten.get(writtenKey(entry))?.some((other) => other.names.length > 0)
+    const isMatched =
+      names.length > 0 || asWritten.get(writtenSelectorKey(entry))?.some((other) => other.names.length > 0)
     // A line without a match is a target without a name.
     const all = isMatched || reference.waitFor?.type === 'delete' ? names : ['']
     const history = release && !excludedReleases.has(releaseKey(entry)) ? historyOf(release) : undefined
-    const revision = history && revisionDraft(entry, history, isMatched === true)
+    const revision = history && draftOfRevision(entry, history, isMatched === true)
     if (revision !== undefined && !isMatched) return [revision]
     return [...(revision === undefined ? [] : [revision]), ...all.map((name) => draftOf(entry, name, history))]
   })
   const mistakes: MistakeWithReason[] = []
   const byKey = new Map<string, Draft>()
   for (const [key, [first, ...further]] of Map.groupBy(drafts, ({ target }) => targetKey(target)))
-    if (first !== undefined) byKey.set(key, combine(first, further, mistakes))
+    if (first !== undefined) byKey.set(key, combineDrafts(first, further, mistakes))
   throwMistakes(mistakes)
   return byKey
 }
 
 /** The references with a selector, by `writtenKey`: `deploy,sts -l app=web` and `helm/web` have one reference for each kind. */
-function selectorsAsWritten<T extends ResolvedReference>(matched: readonly T[]): ReadonlyMap<string, readonly T[]> {
+function groupByWrittenSelector<T extends ResolvedReference>(matched: readonly T[]): ReadonlyMap<string, readonly T[]> {
   const selecting = matched.filter(({ reference }) => reference.selector !== undefined && !reference.exclude)
-  return Map.groupBy(selecting, writtenKey)
+  return Map.groupBy(selecting, writtenSelectorKey)
 }
 
 /**
  * Identifies a selector that the user wrote: by the line, and by the Helm release, because a line may name several
  * releases. Several references have the same key if they come from the same written selector.
  */
-function writtenKey({ reference, release }: ResolvedReference): string {
+function writtenSelectorKey({ reference, release }: ResolvedReference): string {
   return JSON.stringify([reference.place, release?.name])
 }
 
 /** The keys of the targets that a line with `!` excludes. For a whole kind: one key, with an empty name. */
-function excludes(entry: MatchedReference): readonly string[] {
-  if (excludesKind(entry.reference)) return [nameKey(draftOf(entry, '').target)]
+function excludedKeys(entry: MatchedReference): readonly string[] {
+  if (isKindExcluded(entry.reference)) return [nameKey(draftOf(entry, '').target)]
   return entry.names.map((name) => targetKey(draftOf(entry, name).target))
 }
 
@@ -213,14 +214,14 @@ function annotatedManifest({ manifest }: Draft): Manifest | undefined {
 }
 
 /** The annotation `rollout-gate/for` of the manifest, if it decides when the target is ready. */
-function annotatedWait(draft: Draft): readonly string[] {
+function describeAnnotatedWait(draft: Draft): readonly string[] {
   const manifest = annotatedManifest(draft)
   if (manifest === undefined || draft.target.waitFor === undefined) return []
   return [describeAnnotation('for', manifest.object)]
 }
 
 /** The message about an annotation `rollout-gate/for` of the manifest that a line in `resources` overrides. */
-function unusedWait(draft: Draft): readonly string[] {
+function unusedWaitNotice(draft: Draft): readonly string[] {
   const manifest = annotatedManifest(draft)
   if (manifest === undefined || draft.target.waitFor !== undefined) return []
   const place = describePlace({ input: manifest.file, line: manifest.line })
@@ -228,15 +229,15 @@ function unusedWait(draft: Draft): readonly string[] {
 }
 
 /** The messages about skipped lines, and about selectors and excludes without a match. */
-function noticesOf(
+function createNotices(
   parsed: ParsedReferences,
   matched: readonly MatchedReference[],
   drafts: ReadonlyMap<string, Draft>,
 ): readonly string[] {
   return [
     ...parsed.skipped.map(({ place, why, text }) => `${describePlace(place)} is skipped (${why}): ${text}`),
-    ...[...drafts.values()].flatMap(unusedWait),
-    ...[...selectorsAsWritten(matched).values()].flatMap(unmatchedNotice),
+    ...[...drafts.values()].flatMap(unusedWaitNotice),
+    ...[...groupByWrittenSelector(matched).values()].flatMap(unmatchedNotice),
     ...matched.flatMap((entry) => {
       const { exclude, name, kind, place } = entry.reference
       if (!exclude || name === undefined || drafts.has(targetKey(draftOf(entry, name).target))) return []
@@ -300,7 +301,7 @@ function revisionName(
  * The target for the last revision of a release, if that revision is pending or has failed, or if the release has no
  * other target. Undefined if none is needed.
  */
-function revisionDraft(
+function draftOfRevision(
   { reference: { clocks, waitFor, place }, release }: ResolvedReference,
   history: ReleaseHistory,
   isMatched: boolean,
@@ -348,13 +349,17 @@ function draftOf(
  * Combines the drafts of a target that several lines select. The flags are those of a line with the target's name, else
  * of a line with a selector. Different flags in two such lines are a mistake.
  */
-function combine(first: Draft, further: readonly Draft[], mistakes: MistakeWithReason[]): Draft {
+function combineDrafts(first: Draft, further: readonly Draft[], mistakes: MistakeWithReason[]): Draft {
   if (further.length === 0) return first
   const drafts = [first, ...further]
   const [ofManifest, ...duplicates] = drafts.filter(({ manifest }) => manifest !== undefined)
   for (const { manifest } of duplicates)
     if (manifest && ofManifest?.manifest)
-      mistakes.push({ input: manifest.file, line: manifest.line, message: duplicateOf(manifest, ofManifest.manifest) })
+      mistakes.push({
+        input: manifest.file,
+        line: manifest.line,
+        message: describeDuplicate(manifest, ofManifest.manifest),
+      })
   // If the user names the object, the annotation `rollout-gate/for` of its manifest does not count.
   const isWritten = drafts.some(({ byName, manifest, target }) => byName && !manifest && !target.applied)
   const flagsOf = ({ manifest, target: { clocks, waitFor, revisions } }: Draft) => ({

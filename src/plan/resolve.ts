@@ -16,9 +16,9 @@ import {
   releaseSelector,
   type Selection,
 } from './helm-release.ts'
-import { definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
+import { explainUnknownKind, explainUnservedKind, findKind, kindsOfCrds } from './kinds.ts'
 import { checkName, checkNamespace } from './names.ts'
-import { takesRevision } from './revision.ts'
+import { hasRevisions } from './revision.ts'
 import type { ParsedReferences, Reference, WaitFor } from './target.ts'
 
 /* The first step from references to targets: the kind of each reference. The second is `resolve-targets.ts`. */
@@ -68,7 +68,7 @@ export function resolveReferences(
   const { references } = parsed
   const mistakes: MistakeWithReason[] = [...parsed.mistakes]
   const resolved: ResolvedReference[] = []
-  const kinds = [...resources, ...definedKinds(references)]
+  const kinds = [...resources, ...kindsOfCrds(references)]
 
   for (const reference of references) {
     const { name, manifest } = reference
@@ -102,7 +102,7 @@ export function resolveReferences(
   throwMistakes(mistakes)
 
   // `!secret --all` excludes every reference to a Secret, also without permission to list Secrets.
-  const selecting = resolved.filter(({ reference }) => reference.selector !== undefined && !excludesKind(reference))
+  const selecting = resolved.filter(({ reference }) => reference.selector !== undefined && !isKindExcluded(reference))
   const selections = new Map(selecting.map(listRequest).map((request) => [JSON.stringify(request), request]))
   return { parsed, resolved, selections: [...selections.values()] }
 }
@@ -165,13 +165,13 @@ function checkWaitFor(waitFor: WaitFor | undefined, { group, kind }: ApiResource
 }
 
 function checkRevisions({ revisions }: Reference, resource: ApiResource, addMistake: AddMistake): void {
-  if (revisions === undefined || takesRevision(kindNameOf(resource))) return
+  if (revisions === undefined || hasRevisions(kindNameOf(resource))) return
   addMistake(
     `${resource.plural}.${resource.group} have no revision to deploy. --revision is for applications.argoproj.io of Argo CD, and for kustomizations and helmreleases of Flux.`,
   )
 }
 
-export function writtenMilestones({ references }: ParsedReferences): readonly string[] {
+export function milestonesInReferences({ references }: ParsedReferences): readonly string[] {
   return references.flatMap(({ clocks }) => Object.keys(clocks.milestoneTimeoutsMs ?? {}))
 }
 
@@ -191,7 +191,7 @@ function checkMilestones(
 }
 
 /** Whether a reference excludes all objects of its kind and namespace. */
-export function excludesKind({ exclude, selector }: Reference): boolean {
+export function isKindExcluded({ exclude, selector }: Reference): boolean {
   return exclude && selector === ''
 }
 

@@ -21,7 +21,7 @@ const revisionKinds: ReadonlySet<string> = new Set([
 ])
 
 /** Whether `--revision` applies to objects of this kind: an operator deploys a revision of a source for each. */
-export function takesRevision({ apiVersion, kind }: KindName): boolean {
+export function hasRevisions({ apiVersion, kind }: KindName): boolean {
   return revisionKinds.has(`${groupOf(apiVersion)}/${kind}`)
 }
 
@@ -82,7 +82,7 @@ export function hasHash(revision: string): boolean {
  * Whether a revision that an operator reports is the wanted one. A commit or digest may be shortened, and the text before it
  * does not count, as in `main@sha1:…`. A tag or version must be equal, except for the digits that Flux appends.
  */
-export function matchesRevision(wanted: string, reported: string): boolean {
+export function isWantedRevision(wanted: string, reported: string): boolean {
   if (wanted === reported) return true
   const [want, report] = [partsOf(wanted), partsOf(reported)]
   const [, version, digits] = fluxSuffix.exec(reported) ?? []

@@ -56,7 +56,7 @@ export async function selectStreamedTargets(
   list: (request: Selection) => Promise<readonly string[]>,
 ): Promise<ReadonlySet<number>> {
   const matches = new Map<ResolvedReference, readonly number[]>()
-  for (const entry of resolved) matches.set(entry, await matchesOf(entry, targets, list))
+  for (const entry of resolved) matches.set(entry, await matchingIndexes(entry, targets, list))
   const indexesOf = (entry: ResolvedReference) => matches.get(entry) ?? []
   const excluded = new Set(resolved.filter(({ reference }) => reference.exclude).flatMap(indexesOf))
   const included = resolved.filter(({ reference }) => !reference.exclude)
@@ -73,7 +73,7 @@ export async function selectStreamedTargets(
     for (const index of indexesOf(entry)) {
       if (excluded.has(index) || selected.has(index)) continue
       selected.add(index)
-      const message = explainUnwatched(targets[index] as Target)
+      const message = explainUnwatchedPods(targets[index] as Target)
       if (message !== undefined) mistakes.push(mistakeOf(entry.reference, message))
     }
   }
@@ -82,7 +82,7 @@ export async function selectStreamedTargets(
 }
 
 /** The indexes of the targets that a reference matches, in its namespace or in all. */
-async function matchesOf(
+async function matchingIndexes(
   entry: ResolvedReference,
   targets: readonly Target[],
   list: (request: Selection) => Promise<readonly string[]>,
@@ -125,7 +125,7 @@ function explainNoMatch(entries: readonly [ResolvedReference, ...ResolvedReferen
 }
 
 /** Why the pods of a target are not watched; undefined if they are. */
-function explainUnwatched(target: Target): string | undefined {
+function explainUnwatchedPods(target: Target): string | undefined {
   const { kind, waitFor } = target
   if (waitFor === undefined || (kind === 'Pod' && waitFor.type !== 'delete')) return undefined
   return `${displayName(target)} has --for, so its pods are not watched. Leave --for out to judge the ${kind} by its own rules.`

@@ -95,7 +95,7 @@ export interface Target {
 }
 
 /** Whether a target is ready when its object does not exist (`--for=delete`). */
-export function awaitsDeletion({ waitFor }: Pick<Target, 'waitFor'>): boolean {
+export function isDeletionAwaited({ waitFor }: Pick<Target, 'waitFor'>): boolean {
   return waitFor?.type === 'delete'
 }
 
@@ -120,7 +120,7 @@ export interface NamedTarget extends Pick<Target, 'apiVersion' | 'kind' | 'names
   readonly gate?: string
 }
 
-export function targetWatch({ apiVersion, kind, namespace, name }: Target): WatchRequest {
+export function watchRequestOf({ apiVersion, kind, namespace, name }: Target): WatchRequest {
   return { apiVersion, kind, name, namespace }
 }
 
@@ -141,14 +141,14 @@ export interface TargetName {
 
 /** The shortest distinct names of all targets, in their order. */
 export function nameTargets(targets: readonly NamedTarget[]): TargetName[] {
-  const several = namespacesOf(targets).length > 1
-  const severalGates = new Set(targets.map(({ gate }) => gate)).size > 1
+  const hasSeveralNamespaces = namespacesOf(targets).length > 1
+  const hasSeveralGates = new Set(targets.map(({ gate }) => gate)).size > 1
   const key = (target: NamedTarget) => `${target.gate ?? ''} ${target.namespace ?? ''} ${displayName(target)}`
   const byKey = Map.groupBy(targets, key)
   return targets.map((target) => ({
     name: (byKey.get(key(target))?.length ?? 0) > 1 ? targetId(target) : displayName(target),
-    namespace: several ? target.namespace : undefined,
-    gate: severalGates ? target.gate : undefined,
+    namespace: hasSeveralNamespaces ? target.namespace : undefined,
+    gate: hasSeveralGates ? target.gate : undefined,
   }))
 }
 
@@ -225,7 +225,7 @@ export interface Manifest {
 }
 
 /** The message about an object that two manifests contain. */
-export function duplicateOf(manifest: Manifest, earlier: Manifest): string {
+export function describeDuplicate(manifest: Manifest, earlier: Manifest): string {
   const place = earlier.file === manifest.file ? `line ${earlier.line}` : `${earlier.file}, line ${earlier.line}`
   return `${shortName(manifest.object)} is in ${place} too. Keep one of them, or exclude a file with "!".`
 }

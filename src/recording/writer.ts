@@ -111,7 +111,7 @@ export async function startRecording(
   redact: (text: string) => string,
 ): Promise<RecordingWriter> {
   // The parser is loaded only for recordings with `http-checks`.
-  const linesOf = written.has('http-checks') ? (await import('../plan/checks.ts')).recordedLines : undefined
+  const linesOf = written.has('http-checks') ? (await import('../plan/checks.ts')).linesForRecording : undefined
   const inputs = inputDefinitions.flatMap(({ name, isRecorded }) => {
     const text = written.get(name)
     if (!isRecorded || text === undefined) return []

@@ -11,19 +11,19 @@ import { hasPods, hasReadinessCriteria, loadMilestoneNames } from '../lifecycle/
 import type { Checks } from '../plan/checks.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import {
-  historyUntil,
-  isHelmAtWork,
+  createSelectionReader,
+  hasPendingRevision,
+  historyUntilAwaited,
   isRevisionOf,
   type Release,
   releaseKind,
-  selectionReader,
 } from '../plan/helm-release.ts'
 import {
   listRequest,
+  milestonesInReferences,
   type Resolution,
   type ResolvedReference,
   resolveReferences,
-  writtenMilestones,
 } from '../plan/resolve.ts'
 import { matchSelections, noPlan, type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import { gitNameOf } from '../plan/revision.ts'
@@ -82,7 +82,7 @@ export async function resolveKinds(
   healthChecks: readonly HealthCheck[],
 ): Promise<[[Resolution, Resolution], Checks | undefined]> {
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
-  const ofKind = await loadMilestoneNames([...milestones, ...writtenMilestones(references)], kinds, healthChecks)
+  const ofKind = await loadMilestoneNames([...milestones, ...milestonesInReferences(references)], kinds, healthChecks)
   const milestonesOf = checks === undefined ? ofKind : (await importChecks()).withMilestones(ofKind, checks)
   const resolve = () =>
     collectMistakes(
@@ -135,18 +135,18 @@ export async function planTargets(
   const read = { ...options, references }
   const [[resolution, streamed], checks] = await resolveKinds(read, kinds, cluster.namespace, healthChecks)
   const selections = [...resolution.selections, ...streamed.selections]
-  const { namesOf, ...releases } = selectionReader(selections, cluster)
+  const { namesOf, ...releases } = createSelectionReader(selections, cluster)
   // A view shows no revisions.
   if (purpose !== 'view') await releases.readHistories()
   // A gate that begins before the change does not know which revision is the user's, unless Helm is at work on that revision.
   const historyOf = (release: Release) => {
     const history = releases.historyOf(release)
-    const isAwaited = isHelmAtWork(history) || awaited.some((target) => isRevisionOf(target, release))
-    return history && (isAwaited || inputs.awaitChangeMs === 0) ? historyUntil(history, awaited) : undefined
+    const isAwaited = hasPendingRevision(history) || awaited.some((target) => isRevisionOf(target, release))
+    return history && (isAwaited || inputs.awaitChangeMs === 0) ? historyUntilAwaited(history, awaited) : undefined
   }
   const gatedKinds = [...new Set(resolution.resolved.map(({ resource }) => resource))]
   const isPending = ({ reference: { exclude, waitFor }, release }: ResolvedReference) =>
-    release !== undefined && !exclude && waitFor === undefined && isHelmAtWork(historyOf(release))
+    release !== undefined && !exclude && waitFor === undefined && hasPendingRevision(historyOf(release))
   const isAwaiting = purpose === 'gate' && awaited.length === 0 && resolution.resolved.some(isPending)
   const waits = !isAwaiting && (purpose === 'gate' || purpose === 'recording')
   const onWaiting = (selectors: readonly string[]) =>
@@ -156,7 +156,7 @@ export async function planTargets(
     throw await withGrants(error, resolution, cluster)
   })
   const plan = resolveTargets(resolution, matched, historyOf)
-  const isRevision = ({ kind, release }: Target) => kind === releaseKind.kind && isHelmAtWork(release)
+  const isRevision = ({ kind, release }: Target) => kind === releaseKind.kind && hasPendingRevision(release)
   const pending = isAwaiting ? plan.targets.filter(isRevision) : []
   if (pending.length > 0)
     return { ...noPlan, targets: pending, kinds: gatedKinds, streamed: new Set(), awaitsHelm: true }

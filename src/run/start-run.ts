@@ -7,7 +7,7 @@ import { type EndedRunRecord, emptyRecord } from '../gate/run-record.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
 import { hasChecks, type Inputs } from '../inputs.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
-import { timeoutMistakes } from '../plan/reference-flags.ts'
+import { findTimeoutMistakes } from '../plan/reference-flags.ts'
 import { parseStreamLogs } from '../plan/stream-logs.ts'
 import { nameKey, type ParsedReferences, type Target } from '../plan/target.ts'
 import { furtherMistakesMs } from '../thresholds.ts'
@@ -40,7 +40,7 @@ export async function checkInputs(
   const all = [
     ...mistakes,
     ...references.mistakes,
-    ...timeoutMistakes(references.references, writtenTimeoutMs(inputs)),
+    ...findTimeoutMistakes(references.references, writtenTimeoutMs(inputs)),
     ...streamLogs.mistakes,
     ...(checks?.mistakes ?? []),
   ]
@@ -55,7 +55,7 @@ export async function checkInputs(
 /** Reads the checks after the targets are ready, and registers the secrets in their headers. Undefined if there are none. */
 export async function readChecks(inputs: Inputs, connection?: Pick<Connection, 'mask' | 'secrets'>) {
   if (!hasChecks(inputs)) return undefined
-  const { headerSecrets, parseChecks } = await import('../plan/checks.ts')
+  const { secretsOfHeaders: headerSecrets, parseChecks } = await import('../plan/checks.ts')
   const checks = parseChecks(inputs)
   for (const value of headerSecrets(checks)) {
     connection?.mask(value)

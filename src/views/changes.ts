@@ -4,7 +4,7 @@ import { authorsOf, isObject, type KubeObject, nameOf } from '../cluster/objects
 import { isSupersetOf, Store, type Change as StoreChange } from '../cluster/store.ts'
 import type { Gate } from '../gate/gate.ts'
 import { consolidateRequests } from '../gate/watch-requests.ts'
-import { nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { nameKey, type Target, watchRequestOf } from '../plan/target.ts'
 import { forbidden, View, type ViewSource } from './view.ts'
 
 /** One change of the part of an object that a view follows (`Part`). */
@@ -121,7 +121,7 @@ export class ChangesView extends View {
   ) {
     super(source)
     this.#targets = new Map(targets.map((target) => [nameKey(target), target]))
-    this.#watches = consolidateRequests(targets.map(targetWatch))
+    this.#watches = consolidateRequests(targets.map(watchRequestOf))
     this.#changes = new Changes(part, (object) => this.#targets.has(nameKey(nameOf(object))))
     this.#listener = listener
     this.#gate = gate
@@ -148,7 +148,7 @@ export class ChangesView extends View {
     if (event.type === 'ALIVE') this.#listener.onConnection?.(undefined)
     if (event.type !== 'SYNCED') return
     for (const [key, target] of this.#targets)
-      if (isSupersetOf(watch, targetWatch(target)) && this.#unknown.delete(key)) this.#listener.onWaiting?.(target)
+      if (isSupersetOf(watch, watchRequestOf(target)) && this.#unknown.delete(key)) this.#listener.onWaiting?.(target)
   }
 
   protected draw(now: number): boolean {

@@ -16,7 +16,7 @@ import { assessNonTarget, readerWithoutWatches } from '../lifecycle/custom/depen
 import type { Reader } from '../lifecycle/reader.ts'
 import { dependentKindsOf, kindRule } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
-import { type Target, targetWatch } from '../plan/target.ts'
+import { type Target, watchRequestOf } from '../plan/target.ts'
 import { wayBackLines } from '../report/rollback.ts'
 import { judgeNow } from './judge-now.ts'
 import { forbidden, View, type ViewSource } from './view.ts'
@@ -85,7 +85,7 @@ export class Trace extends View {
 
   /** @throws UserError if the resource cannot be read */
   protected observe(event: FeedEvent, request?: WatchRequest): void {
-    const isOwn = () => request !== undefined && requestKey(request) === requestKey(targetWatch(this.#target))
+    const isOwn = () => request !== undefined && requestKey(request) === requestKey(watchRequestOf(this.#target))
     if (isAccessDenied(event) && isOwn()) throw forbidden(this.#target, event)
     this.#connectionError = event.type === 'UNAVAILABLE' ? event.message : undefined
     this.#gate.handle([event])

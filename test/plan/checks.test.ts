@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { readInputs } from '../../src/inputs.ts'
-import { addNamespaces, headerSecrets, parseChecks, recordedLines } from '../../src/plan/checks.ts'
+import { addNamespaces, linesForRecording, parseChecks, secretsOfHeaders } from '../../src/plan/checks.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { rows, titled } from '../kit/rows.ts'
 import { toPattern } from '../kit/words.ts'
@@ -87,7 +87,7 @@ it('a mistake in a header does not contain its value', () => {
 
 it('the lines of a recording contain no value of a header, and are read as the same requests', () => {
   const text = "# smoke\nservice/web GET / --header='Authorization: Bearer s3cret' --expect-body='it works'"
-  const recorded = recordedLines(text)
+  const recorded = linesForRecording(text)
   expect(recorded.join()).not.toContain('s3cret')
   const [request] = parse({ 'http-checks': recorded.join('\n') }).httpChecks
   expect(request).toMatchObject({ headers: [['Authorization', '***']], expectBody: 'it works' })
@@ -96,6 +96,6 @@ it.each(rows<[string, string, readonly string[]]>(data, 'the secrets of a header
   'the secrets of a header: %s',
   (_, header, secrets) => {
     const line = `service/web GET / --header='${header}'`
-    expect(headerSecrets(parse({ 'http-checks': line }))).toEqual(secrets)
+    expect(secretsOfHeaders(parse({ 'http-checks': line }))).toEqual(secrets)
   },
 )

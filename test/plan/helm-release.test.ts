@@ -1,7 +1,7 @@
 import type { ApiResource, WatchRequest } from '../../src/cluster/feed.ts'
 import type { KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
 import { hasReadinessCriteria } from '../../src/lifecycle/rules.ts'
-import { historyUntil, type Release, selectionReader } from '../../src/plan/helm-release.ts'
+import { createSelectionReader, historyUntilAwaited, type Release } from '../../src/plan/helm-release.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import { type PlanDefaults, resolveReferences } from '../../src/plan/resolve.ts'
 import { matchSelections, resolveTargets } from '../../src/plan/resolve-targets.ts'
@@ -42,7 +42,7 @@ function released(kind: string, name: string, metadata: Partial<ObjectMeta> = {}
 async function resolve(lines: string, objects: readonly KubeObject[], refused: readonly string[] = []) {
   const resolution = resolveReferences(parseReferences(lines), [...BUILT_IN_RESOURCES, widgets], defaults)
   const listed: WatchRequest[] = []
-  const { namesOf, notices } = selectionReader(resolution.selections, {
+  const { namesOf, notices } = createSelectionReader(resolution.selections, {
     listObjects: async () => [],
     tryListObjects: async (request) => {
       listed.push(request)
@@ -109,7 +109,7 @@ describe('a pending revision of a Helm release', () => {
 
   const targetsOf = (lines: string, revisions: ReleaseHistory['revisions'], awaited: readonly Target[] = []) => {
     const resolution = resolveReferences(parseReferences(lines), BUILT_IN_RESOURCES, defaults)
-    const historyOf = (release: Release) => historyUntil({ ...release, revisions }, awaited)
+    const historyOf = (release: Release) => historyUntilAwaited({ ...release, revisions }, awaited)
     return resolveTargets(resolution, ({ kind }) => (kind === 'Service' ? ['web'] : []), historyOf).targets
   }
   const revisionsOf = (...args: Parameters<typeof targetsOf>) =>

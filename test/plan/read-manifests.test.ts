@@ -1,5 +1,5 @@
 import type { PathStep } from '../../src/cluster/field-paths.ts'
-import { looksLikeManifests } from '../../src/plan/kubectl-output.ts'
+import { isManifestText } from '../../src/plan/kubectl-output.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 import { readData, rows, titled } from '../kit/rows.ts'
 import { toPattern } from '../kit/words.ts'
@@ -140,9 +140,9 @@ it('annotations leave an object out, which is reported', () => {
 
 it.each(titled(rows<string>(data, 'a text on standard input is manifests')))(
   'a text on standard input is manifests: %s',
-  (_, text) => expect(looksLikeManifests(text)).toBe(true),
+  (_, text) => expect(isManifestText(text)).toBe(true),
 )
 it.each(['deployment.apps/web configured\n', '# none\n', 'deployment/web --for=condition=Ready', ''])(
   'a text on standard input is not manifests: %j',
-  (text) => expect(looksLikeManifests(text)).toBe(false),
+  (text) => expect(isManifestText(text)).toBe(false),
 )

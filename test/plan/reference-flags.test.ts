@@ -1,8 +1,8 @@
 import { parseReferences } from '../../src/plan/parse-references.ts'
-import { timeoutMistakes } from '../../src/plan/reference-flags.ts'
+import { findTimeoutMistakes } from '../../src/plan/reference-flags.ts'
 
 const mistakesOf = (text: string, timeout?: number) =>
-  timeoutMistakes(parseReferences(text).references, timeout).map(
+  findTimeoutMistakes(parseReferences(text).references, timeout).map(
     ({ input, line, message }) => `${input} ${line}: ${message}`,
   )
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Fields, isObject, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
-import { matchesRevision, type WantedRevision } from '../../plan/revision.ts'
+import { isWantedRevision, type WantedRevision } from '../../plan/revision.ts'
 import { argoPollMs } from '../../thresholds.ts'
 import { objectsIn } from '../conditions.ts'
 import { momentOf } from '../proof.ts'
@@ -192,9 +192,9 @@ function hydratedRevisions(
 ): readonly WantedRevision[] | undefined {
   const { drySHA, hydratedSHA } = toFields(toFields(toFields(status)['sourceHydrator'])['lastSuccessfulOperation'])
   const [dry, made] = [nonEmptyText(drySHA), nonEmptyText(hydratedSHA)]
-  if (dry === undefined || made === undefined || !wanted.some(({ revision }) => matchesRevision(revision, dry)))
+  if (dry === undefined || made === undefined || !wanted.some(({ revision }) => isWantedRevision(revision, dry)))
     return undefined
-  return wanted.map((each) => (matchesRevision(each.revision, dry) ? { ...each, revision: made } : each))
+  return wanted.map((each) => (isWantedRevision(each.revision, dry) ? { ...each, revision: made } : each))
 }
 
 /** The fields of the sources in a spec or a comparison: when one of them changes, Argo CD compares again. */

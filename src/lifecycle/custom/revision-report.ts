@@ -1,5 +1,5 @@
 import { type Fields, isObject, type ObjectName } from '../../cluster/objects.ts'
-import { hasHash, matchesRevision, shortRevision, type WantedRevision } from '../../plan/revision.ts'
+import { hasHash, isWantedRevision, shortRevision, type WantedRevision } from '../../plan/revision.ts'
 
 /** The revision of one source, in every form that its operator reports. */
 interface SourceRevision {
@@ -84,7 +84,7 @@ export function hasRevisions({ sources }: Version, wanted: readonly WantedRevisi
   return wanted.every(({ source, revision }) =>
     sources.some(
       ({ names, revisions }) =>
-        (source === undefined || names.includes(source)) && revisions.some((each) => matchesRevision(revision, each)),
+        (source === undefined || names.includes(source)) && revisions.some((each) => isWantedRevision(revision, each)),
     ),
   )
 }
@@ -95,7 +95,7 @@ export function isSameVersion(one: Version, other: Version): boolean {
     one.sources.length === other.sources.length &&
     one.sources.every(({ revisions }, index) => {
       const revision = revisions.find(hasHash) ?? revisions[0] ?? ''
-      return other.sources[index]?.revisions.some((each) => matchesRevision(revision, each))
+      return other.sources[index]?.revisions.some((each) => isWantedRevision(revision, each))
     })
   )
 }
@@ -107,7 +107,7 @@ export function describeVersion({ sources }: Version): string {
       const short = shortRevision(revision)
       const origin = others.find((each) => each.includes('@'))
       if (origin !== undefined) return `${short}, made from ${shortRevision(origin)}`
-      const branch = others.find((each) => !matchesRevision(revision, each) && !each.includes(':'))
+      const branch = others.find((each) => !isWantedRevision(revision, each) && !each.includes(':'))
       return short.includes(' ') || branch === undefined || short === revision ? short : `${short} (${branch})`
     })
     .join(', ')

@@ -1,5 +1,5 @@
 import { type Condition, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
-import { words } from '../../plan/names.ts'
+import { wordSet } from '../../plan/names.ts'
 import { type ConditionSignal, conditionSignal, conditionsIn, objectsIn, type StatusCondition } from '../conditions.ts'
 import { hasPresentGeneration, isGenerationStale } from '../status-age.ts'
 import { hasAnyWord, isEndState, isInProgress, type Meaning, meaningOf, otherWords, wordsOf } from './words.ts'
@@ -28,23 +28,23 @@ type Reading = Pick<Signal, 'meaning' | 'scope'>
 /** Words in the types of conditions that are not read like the words of other states. */
 const conditionTypes = {
   /** Types of kstatus and their opposite, which summarize the object. */
-  summary: words('ready notready stalled reconciling'),
+  summary: wordSet('ready notready stalled reconciling'),
   /** They are True once the present spec is accepted; Ready may still be about the previous spec. */
-  acceptance: words(`
+  acceptance: wordSet(`
     accepted admitted applied compliant namesaccepted programmed reconciled resolvedrefs synced valid validated
   `),
   /** First steps: True does not mean ready. */
   step: new Set([...otherWords.step, 'initialized']),
   /** Ready words that name an option, not a state, if they are the type of a condition. */
-  option: words('enabled supported existing failedover failedback idle'),
+  option: wordSet('enabled supported existing failedover failedback idle'),
   /** What happens to a part only sometimes: False is normal. */
-  event: words('upgraded restored imported exported promoted released elected migrated recovered rotated renewed'),
+  event: wordSet('upgraded restored imported exported promoted released elected migrated recovered rotated renewed'),
 }
 /** Reasons why a part is False that was never requested: `Disabled`, `BackupNotConfigured`. */
 export const notRequested =
   /disabled|skipped|optional|^(?:required|requested)$|(?:not|un)[-_ ]?(?:required|applicable|needed|requested|used|enabled|configured)/i
 /** Reasons that mean the end: of Progressing=True (a Deployment's NewReplicaSetAvailable), or of Running=False. */
-const doneReasons = words('available completed complete succeeded successful finished done healthy expected')
+const doneReasons = wordSet('available completed complete succeeded successful finished done healthy expected')
 
 /** The meaning of a type when it is True; undefined for unknown types. The last word decides: `DatabaseReady`. */
 export function readConditionType(type: string): Reading | undefined {

@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../cluster/objects.ts'
-import { words } from '../../plan/names.ts'
+import { wordSet } from '../../plan/names.ts'
 import { conditionsIn, isEmpty, objectsIn } from '../conditions.ts'
 import {
   conditionHolders,
@@ -36,13 +36,13 @@ export const fieldNames = {
   error: /^(?:last)?(?:error|errors|err|errmsg|errormessage|failuremessage|failurereason|problems)$/i,
 }
 /** Words in the names of fields about the past. */
-const past = words(`
+const past = wordSet(`
   history histories revision revisions event events log logs record records attempt attempts retry retries backup backups
   snapshot snapshots restore restores violation violations message messages transition transitions timestamp timestamps
   timeline phases deprecated tombstone
 `)
 /** Words in the names of lists of steps: work that ends. */
-export const steps = words(
+export const steps = wordSet(
   'operation operations run runs task tasks step steps stage stages job jobs action actions result results',
 )
 /** Texts for the absence of an error. */
@@ -224,19 +224,19 @@ function readError(name: string, value: unknown): readonly Signal[] {
  */
 
 /** The parts that counts are about, in the singular. `availableIPs` and `completedJobs` count no parts. */
-const partNouns = words(`
+const partNouns = wordSet(`
   replica node member instance pod machine broker shard cluster server worker partition host rack component peer bundle
 `)
 /** What a count is about, by the words in its name. Words without a meaning of their own: `numberReady`, `machineCount`. */
 const countWords = {
   /** How many parts are requested: `desiredReplicas`. */
-  wanted: words('desired expected wanted size'),
+  wanted: wordSet('desired expected wanted size'),
   /** How many are not ready or not updated: `unavailableReplicas`, `degradedMachineCount`. */
-  bad: words('unavailable unready not non degraded failed unhealthy missing outdated'),
-  good: words('ready available updated healthy uptodate current actual running'),
+  bad: wordSet('unavailable unready not non degraded failed unhealthy missing outdated'),
+  good: wordSet('ready available updated healthy uptodate current actual running'),
   /** How many exist: `totalReplicas`, or a noun alone: `replicas`. */
-  exists: words('total matched all'),
-  neutral: words('count number num of scheduled'),
+  exists: wordSet('total matched all'),
+  neutral: wordSet('count number num of scheduled'),
 }
 
 interface Count {

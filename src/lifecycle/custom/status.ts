@@ -1,5 +1,5 @@
 import { type Condition, cachePerObject, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
-import { words } from '../../plan/names.ts'
+import { wordSet } from '../../plan/names.ts'
 import { type ConditionSignal, conditionsIn, isEmpty, objectsIn } from '../conditions.ts'
 import { hasOpenRequest, hasPresentGeneration, isGenerationStale } from '../status-age.ts'
 import {
@@ -32,7 +32,7 @@ const work = {
   endedAt: /^(?:completion|finish|finished|completed)(?:Time|Timestamp|At)$/,
 }
 /** Fields of a spec that suspend the object. */
-const suspensions = words('suspend suspended paused pause hibernate canceled cancelled')
+const suspensions = wordSet('suspend suspended paused pause hibernate canceled cancelled')
 /** Fields of a spec that may contain such a field: custom workloads pause a rollout in their strategy. */
 const rollouts = /^(?:strategy|updateStrategy|rollout)$/
 /** `cluster.x-k8s.io/paused`, `strimzi.io/pause-reconciliation`: the controller ignores the object. */
@@ -139,12 +139,12 @@ export function isUnobserved(object: KubeObject): boolean {
  */
 
 /** Progress without parts: `currentStepIndex`, `succeeded`, `progress: 40%`. Other numbers may change without end. */
-const progressWords = words(`
+const progressWords = wordSet(`
   step stage iteration iterations weight succeeded successful completed complete finished done processed progress percent
   percentage ready available updated healthy uptodate
 `)
 /** Numbers that grow without progress: attempts, failures, generations, times and load. */
-const otherWords = words(`
+const otherWords = wordSet(`
   fail failed failure failures error errors restart restarts retry retries attempt attempts backoff generation revision
   at time timestamp seconds duration elapsed since utilization usage used cpu memory disk
   not non unavailable unready degraded unhealthy missing outdated

@@ -1,4 +1,4 @@
-import { words } from '../../plan/names.ts'
+import { wordSet } from '../../plan/names.ts'
 
 /*
  * The meaning of a state of one or a few words. No standard exists: these are the words that controllers commonly use
@@ -10,23 +10,23 @@ export type Meaning = 'ready' | 'progressing' | 'failed' | 'suspended'
 
 /** The words of states, by their meaning. */
 const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
-  failed: words(`
+  failed: wordSet(`
     failed failure failures fail failing error errors err errored degraded unhealthy crashed crash crashing crashloop
     lost aborted abort cancelled canceled rejected denied invalid broken fatal faulted faulty critical red stalled
     timeout timedout exceeded expired misconfigured unsatisfiable corrupted exhausted declined refused revoked
     orphaned terminal unable cannot
   `),
-  suspended: words(`
+  suspended: wordSet(`
     suspended suspend suspending paused pause pausing hibernated hibernating stopped halted frozen sleeping asleep
     dormant shutdown poweredoff parked onhold
   `),
-  progressing: words(`
+  progressing: wordSet(`
     pending waiting queued unknown partial partially yellow submitted requested start init initialize progress wait
     below undetermined outofsync incomplete inconclusive inactive missing absent awaited conflict conflicted
     terminated deleted detached disconnected warn warning unsupported disabled offline down blocked failingover
     failingback abnormal unbalanced inprogress notready notfound noncompliant forbidden incompatible
   `),
-  ready: words(`
+  ready: wordSet(`
     ready available active healthy bound succeeded succeed success successful successfully completed complete done
     finished online operational operating ok okay green serving listening working established deployed installed
     provisioned created configured applied synced synchronized synchronised reconciled released published registered
@@ -45,15 +45,17 @@ const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
 /** Words that change what the words of states mean. */
 export const otherWords = {
   /** Words that mean, for work that ends (a Job, a backup), that it has started and is not done. */
-  started: words('running active started accepted created working scheduled enabled assigned'),
+  started: wordSet('running active started accepted created working scheduled enabled assigned'),
   /** Words that mean that such work has ended. `Ready` is none: it may be about what the work has prepared. */
-  end: words('succeeded succeed success successful successfully completed complete done finished passed pass ended'),
+  end: wordSet('succeeded succeed success successful successfully completed complete done finished passed pass ended'),
   /** The first steps: as the last word of a state (`ResourcesCreated`), they are not the goal. */
-  step: words('created started launched scheduled submitted prepared applied'),
+  step: wordSet('created started launched scheduled submitted prepared applied'),
   /** They negate the next word: `NotReady`, `NoErrors`. */
-  negation: words('not non un never no without'),
+  negation: wordSet('not non un never no without'),
   /** Words in a type that add no meaning: `ErrorOccurred`, `NotYetSynced`, `ScalingUp`. */
-  neutral: words('occurred occured detected encountered present seen yet currently fully up down in out over back off'),
+  neutral: wordSet(
+    'occurred occured detected encountered present seen yet currently fully up down in out over back off',
+  ),
 }
 /** Names of work that a controller does to reach its goal: `RunningMigrations`, `Build Running`. */
 export const activities =

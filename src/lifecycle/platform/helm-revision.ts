@@ -1,6 +1,6 @@
 import type { Job, KubeObject } from '../../cluster/objects.ts'
 import { clockText } from '../../duration.ts'
-import { hookAnnotation, isPending, readRevision, revisionsRequest } from '../../plan/helm-release.ts'
+import { hookAnnotation, isPendingStatus, readRevision, revisionsRequest } from '../../plan/helm-release.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { type ConditionSignal, trueCondition } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
@@ -49,7 +49,7 @@ export function compareRevisions(
 function judgeHelmRevision(object: KubeObject, reader: RuleReader): Judgement {
   reader.watch(jobsRequest(object), 'optional')
   const { number, status } = readRevision(object.metadata)
-  if (isPending(status)) return judgePendingRevision(object, reader)
+  if (isPendingStatus(status)) return judgePendingRevision(object, reader)
   const ready = status === 'deployed'
   const message = ready ? `revision ${number} is deployed` : `Helm reports revision ${number} as ${status}`
   reader.milestone({ name: 'observed', state: 'done', message: '' })

@@ -4,7 +4,7 @@ import { addRevisionCheck } from '../../../src/lifecycle/custom/revision.ts'
 import {
   ageByCheckout,
   isLowerVersion,
-  matchesRevision,
+  isWantedRevision,
   parseRevision,
   shortRevision,
 } from '../../../src/plan/revision.ts'
@@ -19,13 +19,13 @@ const digest = `sha256:${'c'.repeat(64)}`
 
 describe('a reported revision', () => {
   it.each(rows<[string, string, string]>(data, 'is the wanted one'))('is the wanted one: %s', (_, wanted, reported) => {
-    expect(matchesRevision(wanted, reported)).toBe(true)
+    expect(isWantedRevision(wanted, reported)).toBe(true)
   })
 
   it.each(rows<[string, string, string]>(data, 'is not the wanted one'))(
     'is not the wanted one: %s',
     (_, wanted, reported) => {
-      expect(matchesRevision(wanted, reported)).toBe(false)
+      expect(isWantedRevision(wanted, reported)).toBe(false)
     },
   )
 
