@@ -1,11 +1,5 @@
 import type { ContainerStatus, EventObject, Pod } from '../../src/cluster/objects.ts'
-import {
-  isSettled,
-  isWorkingPod,
-  possiblyLostNode,
-  problemsOfPod,
-  stallHoldOfPod,
-} from '../../src/lifecycle/workloads/pod-state.ts'
+import { isSettled, isWorkingPod, problemsOfPod, waitOfPod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
 import { toEvent } from '../kit/pods.ts'
 import { rows } from '../kit/rows.ts'
@@ -35,13 +29,14 @@ function createTrio(statuses: Partial<Record<'i' | 'app' | 'b', Partial<Containe
 function examine(pod: Pod, ...events: readonly EventObject[]) {
   return found({ now: 60, objects: [pod, ...events] }, (given) => {
     const view = given.podView(pod)
+    const wait = waitOfPod(view, given)
     return {
       ...view,
       settled: isSettled(view, given),
       shieldsOthers: isWorkingPod(view, given),
       problems: problemsOfPod(view, given),
-      stallHold: stallHoldOfPod(view, given),
-      quietNode: possiblyLostNode(view, given),
+      stallHold: wait.stallHold,
+      quietNode: wait.possiblyLostNode,
     }
   })
 }

@@ -19,7 +19,7 @@ import { podRequest } from '../selector.ts'
 import { lastWrittenAt } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isReplaced } from '../workloads/pod-fields.ts'
-import { stallHoldOfPod } from '../workloads/pod-state.ts'
+import { waitOfPod } from '../workloads/pod-state.ts'
 import { loadBalancerAddresses, missingAddressReport } from './backend.ts'
 import {
   endpointSliceRequest,
@@ -136,7 +136,7 @@ function judgeEndpoints(service: Service, reader: RuleReader): Judgement {
   if (servedAt === undefined) reader.problem(noReadyEndpointsProblem(service, reached, unserved, canReadPods, reader))
   const staying = selected.filter((pod) => !isReplaced(pod))
   // Its pods may need long to pull an image or to pass a probe.
-  for (const pod of staying) reader.hold(stallHoldOfPod(reader.podView(pod), reader))
+  for (const pod of staying) reader.hold(waitOfPod(reader.podView(pod), reader).stallHold)
   return { ready: false, message, awaits: [...staying, ...workloads].map(nameOf) }
 }
 

@@ -16,7 +16,7 @@ import { podRequest, selectedRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 import { condition } from './pod-fields.ts'
-import { stallHoldOfPod } from './pod-state.ts'
+import { waitOfPod } from './pod-state.ts'
 import { rolloutCreationProblems } from './replica-failure.ts'
 import {
   creationTimestampOf,
@@ -263,7 +263,7 @@ function isPodProgressing(view: PodView, reader: Reader): boolean {
   const isCurrent = ({ type, status, lastTransitionTime }: Condition) =>
     status === 'True' && (type === 'Ready' || !started) && mayBeSinceStart(reader.time(lastTransitionTime), reader)
   const hasMoved = pod.status?.conditions?.some(isCurrent) === true
-  return stallHoldOfPod(view, reader) !== undefined || runningStep !== undefined || hasMoved
+  return waitOfPod(view, reader).stallHold !== undefined || runningStep !== undefined || hasMoved
 }
 
 /** A slow problem: a paused Deployment is not rolled out, except a scale of a single revision. */

@@ -91,10 +91,14 @@ const nodeTaints: readonly string[] = ['node.kubernetes.io/unreachable', 'node.k
  * Until when a pod tolerates that its node does not respond, on the runner's clock. Then the pod is deleted, and its
  * owner replaces it (pkg/controller/tainteviction). 300 s by default (plugin/pkg/admission/defaulttolerationseconds).
  * Undefined if the node responds as far as known, or if the pod tolerates this without end.
+ * @param possiblyLost the name of the node, if it may be lost (`nodeWithoutReports`)
  */
-export function lostNodeToleratedUntil(view: PodView, reader: Reader): number | undefined {
-  const { pod } = view
-  const since = isNodeLost(pod) ? condition(pod, 'Ready')?.lastTransitionTime : nodeNotReadySince(view, reader)
+export function lostNodeToleratedUntil(
+  { pod }: PodView,
+  possiblyLost: string | undefined,
+  reader: Reader,
+): number | undefined {
+  const since = isNodeLost(pod) ? condition(pod, 'Ready')?.lastTransitionTime : nodeNotReadySince(possiblyLost, reader)
   const lostAt = reader.time(since)
   if (lostAt === undefined) return undefined
   const tolerated = (pod.spec?.tolerations ?? []).filter(
@@ -104,9 +108,8 @@ export function lostNodeToleratedUntil(view: PodView, reader: Reader): number | 
   return longest === Infinity ? undefined : lostAt + longest * 1_000 + replacedMs
 }
 
-/** Since when the node of a pod that is not ready is not ready either: it was lost while the pod started. */
-function nodeNotReadySince(view: PodView, reader: Reader): string | null | undefined {
-  const name = nodeWithoutReports(view, reader)
+/** Since when a node is not ready: it was lost while the pod started. */
+function nodeNotReadySince(name: string | undefined, reader: Reader): string | null | undefined {
   const [node] = name === undefined ? [] : reader.listKnown(nodeRequest(name))
   return node === undefined || isReadyByCondition(node) ? undefined : condition(node, 'Ready')?.lastTransitionTime
 }

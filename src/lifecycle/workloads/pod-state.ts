@@ -33,18 +33,21 @@ export function problemsOfPod(view: PodView, reader: Reader): readonly Problem[]
   return found.filter((problem) => problem !== undefined)
 }
 
-/** Why the stall clock is stopped: an image is being pulled, probes still have time, or the node may come back. */
-export function stallHoldOfPod(view: PodView, reader: Reader): string | undefined {
-  const wait = limitedWait(view, reader)
-  if (wait !== undefined) return wait
-  return isInFuture(lostNodeToleratedUntil(view, reader), reader)
-    ? 'the node of a pod does not respond, and the pod tolerates that for a time'
-    : undefined
+/** What a pod waits for. */
+export interface PodWait {
+  /** Why the stall clock is stopped: an image is being pulled, probes still have time, or the node may come back. */
+  readonly stallHold?: string
+  /** The node of the pod, if the node may be lost: nothing has been reported about the pod for long. */
+  readonly possiblyLostNode?: string | undefined
 }
 
-/** The node of a pod, if the node may be lost: nothing has been reported about the pod for long. */
-export function possiblyLostNode(view: PodView, reader: Reader): string | undefined {
-  return limitedWait(view, reader) === undefined ? nodeWithoutReports(view, reader) : undefined
+export function waitOfPod(view: PodView, reader: Reader): PodWait {
+  const limited = limitedWait(view, reader)
+  if (limited !== undefined) return { stallHold: limited }
+  const possiblyLostNode = nodeWithoutReports(view, reader)
+  return isInFuture(lostNodeToleratedUntil(view, possiblyLostNode, reader), reader)
+    ? { stallHold: 'the node of a pod does not respond, and the pod tolerates that for a time', possiblyLostNode }
+    : { possiblyLostNode }
 }
 
 /** What a pod waits for, if this wait has a limit. */

@@ -13,7 +13,7 @@ import { ownProblem } from '../status-problems.ts'
 import { startFailureProblem } from './container-problems.ts'
 import { exitOf } from './kubelet-messages.ts'
 import { condition, hasContainerFailed } from './pod-fields.ts'
-import { isSettled, problemsOfPod, pulledAt, stallHoldOfPod } from './pod-state.ts'
+import { isSettled, problemsOfPod, pulledAt, waitOfPod } from './pod-state.ts'
 import { newestRevision } from './revision.ts'
 import { podServing } from './workload.ts'
 
@@ -45,7 +45,7 @@ function judgePod(pod: Pod, reader: RuleReader): Judgement {
       if (ended === undefined || problem.container !== ended.container) reader.problem(problem)
   }
   for (const each of milestonesOfPod(view, succeeded, pending, reader)) reader.milestone(each)
-  reader.hold(stallHoldOfPod(view, reader))
+  reader.hold(waitOfPod(view, reader).stallHold)
   for (const text of olderVersionWarnings(pod, reader)) reader.warning(text)
   return {
     ready: succeeded || (isSettled(view, reader) && pending === undefined),

@@ -12,7 +12,7 @@ import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { lastDeathProblem } from './container-problems.ts'
 import { condition, hasContainerFailed, isReplaced } from './pod-fields.ts'
-import { isSettled, isWorkingPod, possiblyLostNode, problemsOfPod, pulledAt, stallHoldOfPod } from './pod-state.ts'
+import { isSettled, isWorkingPod, problemsOfPod, pulledAt, waitOfPod } from './pod-state.ts'
 
 /**
  * Divides the pods of a workload by their revision, and by whether they have ended or are being deleted.
@@ -72,14 +72,15 @@ export function examinePods(
   const ofPods = combineSameProblems(pods.flatMap((pod) => problemsOfPod(pod, reader)))
   const problems = [...ofPods, ...lostPodProblems(lost, reader, lostSince)].toSorted(byImportance)
   const isShielded = pods.some((pod) => isWorkingPod(pod, reader))
-  const quietNodes = new Set(pods.flatMap((pod) => possiblyLostNode(pod, reader) ?? []))
+  const waits = pods.map((pod) => waitOfPod(pod, reader))
+  const quietNodes = new Set(waits.flatMap(({ possiblyLostNode }) => possiblyLostNode ?? []))
   for (const node of [...quietNodes].slice(0, maxQuietNodes)) reader.watch(nodeRequest(node), 'explaining')
   return {
     pods,
     settled: pods.filter((pod) => isSettled(pod, reader)),
     problems,
     failure: isShielded ? undefined : problems.find(({ proven }) => proven),
-    stallHold: pods.flatMap((pod) => stallHoldOfPod(pod, reader) ?? [])[0],
+    stallHold: waits.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
     counters: new Map(pods.flatMap((pod) => pod.counters)),
   }
 }
