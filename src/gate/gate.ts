@@ -539,8 +539,9 @@ export class Gate {
     )
     const conclusion = worstVerdict(ended.toSorted((a, b) => a.at - b.at))
     if (conclusion !== undefined) return conclusion
-    const message = all.length === 1 && all[0] ? `${all[0].name} is ready` : `all ${all.length} targets are ready`
-    return { outcome: 'ready', reason: '', message: all.length === 0 ? 'nothing to wait for' : message }
+    const [first, ...others] = all
+    const ready = others.length === 0 ? `${first?.name} is ready` : `all ${all.length} targets are ready`
+    return { outcome: 'ready', reason: '', message: first === undefined ? 'nothing to wait for' : ready }
   }
 
   /**

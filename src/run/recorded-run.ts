@@ -19,7 +19,7 @@ import type { RecordingHeader } from '../recording/writer.ts'
 import { maxRecordedMs, replayCancelMs } from '../thresholds.ts'
 import { RedactedOutput } from './redacted-output.ts'
 import { Run, type RunPlan } from './run.ts'
-import { importChecks, type RunOptions, resolveKinds } from './run-plan.ts'
+import { type RunOptions, resolveKinds } from './run-plan.ts'
 import { readChecks } from './start-run.ts'
 
 interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | 'cancelled' | 'usesFlags'> {
@@ -246,7 +246,7 @@ async function planTargets(
     recorded.length > 0
       ? { ...noPlan, targets: recorded.map((target) => withScope(target, target, namespace, kinds)) }
       : resolveTargets(resolution, (selection) => index.namesOf(selection))
-  const checks = resolved && (await importChecks()).addNamespaces(resolved, found.targets, namespace)
+  const checks = resolved && (await import('../plan/checks.ts')).addNamespaces(resolved, found.targets, namespace)
   return { ...found, checks }
 }
 

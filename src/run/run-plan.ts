@@ -68,9 +68,6 @@ export interface RunOptions extends RunInputs {
   readonly findReferences?: ((cluster: Cluster, kinds: readonly ApiResource[]) => Promise<ParsedReferences>) | undefined
 }
 
-/** Loads the module of the checks after the targets are ready, which most gates do not need. */
-export const importChecks = () => import('../plan/checks.ts')
-
 /**
  * Resolves the kinds of the references, of `stream-logs` and of the checks after the targets are ready.
  * @throws UserError with all mistakes
@@ -83,7 +80,8 @@ export async function resolveKinds(
 ): Promise<[[Resolution, Resolution], Checks | undefined]> {
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
   const ofKind = await loadMilestoneNames([...milestones, ...milestonesInReferences(references)], kinds, healthChecks)
-  const milestonesOf = checks === undefined ? ofKind : (await importChecks()).withMilestones(ofKind, checks)
+  const milestonesOf =
+    checks === undefined ? ofKind : (await import('../plan/checks.ts')).withMilestones(ofKind, checks)
   const resolve = () =>
     collectMistakes(
       () =>
@@ -95,7 +93,10 @@ export async function resolveKinds(
         }),
       () => resolveStreamLogs(streamLogs, kinds, hasPods),
     )
-  return collectMistakes(resolve, async () => checks && (await importChecks()).resolveCheckKinds(checks, kinds))
+  return collectMistakes(
+    resolve,
+    async () => checks && (await import('../plan/checks.ts')).resolveCheckKinds(checks, kinds),
+  )
 }
 
 /** A cluster, and the options of a run on it. */
@@ -167,7 +168,7 @@ export async function planTargets(
     notices: [...dated.notices, ...releases.notices()],
     kinds: gatedKinds,
     streamed: await selectStreamedTargets(streamed, dated.targets, namesOf),
-    checks: checks && (await importChecks()).addNamespaces(checks, dated.targets, cluster.namespace),
+    checks: checks && (await import('../plan/checks.ts')).addNamespaces(checks, dated.targets, cluster.namespace),
   }
 }
 
