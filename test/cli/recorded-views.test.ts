@@ -16,7 +16,7 @@ import { renderTrace } from '../../src/views/trace-view.ts'
 import type { View, ViewSource } from '../../src/views/view.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { runCommand } from '../support/command.ts'
-import { recordedEvents, recordingPath } from '../support/recordings.ts'
+import { recordedEvents, recordingPath, titledRecordings } from '../support/recordings.ts'
 import { enterWorkFolder } from './work-folder.ts'
 
 const moments = 10
@@ -123,10 +123,10 @@ async function play<V extends View>(
 
 const recordings = ['crash-loop', 'update', 'service-without-ready-pods', 'job-retries', 'daemonset-crash']
 
-describe.each(recordings)('the recording %s', (name) => {
+describe.each(titledRecordings(recordings))('for %s', (_, name) => {
   const elapsed = (at: number, { startedAt }: Played) => `--at=${at - startedAt}ms`
 
-  test('has at ten moments the views that trace showed live', async () => {
+  test('the command trace shows the live view at ten moments', async () => {
     const played = await open(name)
     const settings = settingsOf(await readHeader(played.path))
     const live: string[] = []
@@ -158,7 +158,7 @@ describe.each(recordings)('the recording %s', (name) => {
     expect(recorded).toEqual(live)
   })
 
-  test.each(['status', 'changes'] as const)('has at ten moments the changes that %s showed live', async (command) => {
+  test.each(['status', 'changes'] as const)('the command %s shows the live changes at ten moments', async (command) => {
     const played = await open(name)
     const printed: string[] = []
     const onChange = (change: Parameters<typeof changeJson>[0]) => printed.push(changeJson(change, played.startedAt))

@@ -1,7 +1,7 @@
 import { helmRevisions } from '../../src/cluster/feed.ts'
 import type { ApiServer } from '../support/api-server.ts'
 import { type Ending, gateRecording, type Interference, readRecording } from '../support/gate-recording.ts'
-import { hasAnswers, readExpectations, recordingPath } from '../support/recordings.ts'
+import { hasAnswers, readExpectations, recordingPath, titledRecordings } from '../support/recordings.ts'
 import { sampled } from '../support/thorough.ts'
 
 const expectations = readExpectations()
@@ -16,16 +16,16 @@ type Cut = (server: ApiServer) => void | Promise<void>
 
 const cuts: Readonly<Record<string, Cut>> = {
   'a reset of all connections': (server) => server.cutWatches(),
-  'connections that break within an event': (server) => server.cutWatches({ midEvent: true }),
-  'a reset after which all resource versions have expired': (server) => {
+  'a connection that breaks within an event': (server) => server.cutWatches({ midEvent: true }),
+  'a reset that makes all resource versions expire': (server) => {
     server.compact()
     server.cutWatches()
   },
-  'watches that the server ends and refuses to go on with': (server) => {
+  'a watch that the server ends and refuses to resume': (server) => {
     server.compact({ as: 'status' })
     server.endWatches()
   },
-  'a restart of the server': async (server) => {
+  'a restart of the API server': async (server) => {
     await server.stop()
     await server.start()
   },
@@ -54,9 +54,12 @@ for (const [name, { outcome }] of Object.entries(expectations)) {
   if (outcome !== 'cancelled' && !isDisturbed && !isOfHelm) names.push(name)
 }
 
-test.each(sampled(names, 4))('a recording that a server plays ends as the recorded gate did: %s', async (name) => {
-  expect(difference(name, await play(name))).toBeUndefined()
-})
+test.each(titledRecordings(sampled(names, 4)))(
+  '%s ends with the live verdict if a server plays it',
+  async (_, name) => {
+    expect(difference(name, await play(name))).toBeUndefined()
+  },
+)
 
 /**
  * Recordings with every outcome and every class of failure. Longer ones with the same outcome would only take longer.
@@ -92,9 +95,9 @@ function momentsOf({ later }: { readonly later: readonly number[] }, cut: number
 }
 
 describe.each(Object.entries(cuts).map(([name, cut], index) => [name, cut, index] as const))(
-  'no verdict is changed by %s',
+  '%s does not change the verdict',
   (_, cut, index) => {
-    test.each(cutNames)('at any moment of %s', async (name) => {
+    test.each(titledRecordings(cutNames))('at any moment of %s', async (_, name) => {
       const differences: string[] = []
       for (const moment of momentsOf(await read(name), index)) {
         const ending = await play(name, { before: (event, server) => (event === moment ? cut(server) : undefined) })
@@ -123,8 +126,8 @@ const streams: Readonly<Record<string, (event: SentEvent, first: SentEvent) => r
 
 const fewNames = ['update', 'image-not-found', 'no-readiness-probe']
 
-describe.each(Object.entries(streams))('no verdict is changed by watches with %s', (title, eventsFor) => {
-  test.each(sampled(fewNames, 3, title.length))('%s', async (name) => {
+describe.each(Object.entries(streams))('a watch with %s does not change the verdict', (title, eventsFor) => {
+  test.each(titledRecordings(sampled(fewNames, 3, title.length)))('of %s', async (_, name) => {
     let changed = 0
     const prepare = (server: ApiServer) =>
       server.intercept((request, response) => {
@@ -148,8 +151,8 @@ describe.each(Object.entries(streams))('no verdict is changed by watches with %s
   })
 })
 
-describe('no verdict is changed by a server that was restored from a backup, with lower resource versions', () => {
-  test.each(fewNames)('at any moment of %s', async (name) => {
+describe('an API server that is restored from a backup does not change the verdict', () => {
+  test.each(titledRecordings(fewNames))('at any moment of %s', async (_, name) => {
     const differences: string[] = []
     for (const moment of momentsOf(await read(name), 0, 4)) {
       const before = (event: number, server: ApiServer) => (event === moment ? server.restoreBackup() : undefined)
@@ -163,12 +166,12 @@ describe('no verdict is changed by a server that was restored from a backup, wit
 })
 
 describe.each([
-  ['is reset', 0],
-  ['is refused with 410 Gone', 410],
-  ['is refused with 429 Too Many Requests', 429],
-  ['is refused with 503 Service Unavailable', 503],
-])('no verdict is changed when a request %s', (_, code) => {
-  test.each(sampled(fewNames, 3, code))('whichever it is: %s', async (name) => {
+  ['that is reset', 0],
+  ['that gets 410 Gone', 410],
+  ['that gets 429 Too Many Requests', 429],
+  ['that gets 503 Service Unavailable', 503],
+])('a request %s does not change the verdict', (_, code) => {
+  test.each(titledRecordings(sampled(fewNames, 3, code)))('of %s', async (_, name) => {
     const differences: string[] = []
     for (let nth = 0, reached = true; reached; nth++) {
       let seen = 0

@@ -7,22 +7,24 @@ import {
   readExpectations,
   recordingPath,
   replayRecording,
+  titledRecordings,
 } from '../support/recordings.ts'
 
 describe.each([
-  ['of an incident', incidentsFolder],
-  ['under an operator', operatorRecordingsFolder],
-])('a recording %s', (_, folder) => {
+  ['incidents', incidentsFolder],
+  ['operators', operatorRecordingsFolder],
+])('among the recordings of %s', (_, folder) => {
   const expectations = readExpectations<RightVerdict>(folder)
 
-  test('has an expectation, and no expectation lacks its recording', () => {
+  test('every recording has an expectation, and every expectation has a recording', () => {
     const recordings = readdirSync(folder).filter((name) => name.endsWith('.ndjson.gz'))
     expect(recordings.map((name) => name.replace('.ndjson.gz', '')).sort()).toEqual(Object.keys(expectations).sort())
   })
 
-  test.each(Object.entries(expectations))(
-    'is judged right, with its cause: %s',
-    async (name, { truth, cause = '', notBeforeSeconds = 0, notAfterSeconds = Infinity }) => {
+  test.each(titledRecordings(Object.keys(expectations)))(
+    '%s ends with the right outcome and cause',
+    async (_, name) => {
+      const { truth = [], cause = '', notBeforeSeconds = 0, notAfterSeconds = Infinity } = expectations[name] ?? {}
       const { runRecord: record, damage } = await replayRecording(recordingPath(name, folder))
       const report = buildReport(record)
       expect(truth).toContain(report.outcome)

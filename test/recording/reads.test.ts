@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Gate } from '../../src/gate/gate.ts'
 import { assess } from '../../src/lifecycle/assess.ts'
-import { openReplay, recordingsFolder } from '../support/recordings.ts'
+import { openReplay, recordingsFolder, titledRecordings } from '../support/recordings.ts'
 import { sampled } from '../support/thorough.ts'
 
 /** The latest assessment of each open target, and what its rule finds about the same object now. */
@@ -68,12 +68,12 @@ const recordings = readdirSync(recordingsFolder, { recursive: true, encoding: 'u
   .filter((name) => name.endsWith('.ndjson.gz'))
   .toSorted()
 
-test.each(sampled(recordings, 4))(
-  'a rule reads through its reader whatever it depends on, at each event of %s',
-  async (name) => expect(await atEachEvent(name, missedBy)).toEqual([]),
+test.each(titledRecordings(sampled(recordings, 4)))(
+  'at each event of %s, rules read everything that they depend on through the reader',
+  async (_, name) => expect(await atEachEvent(name, missedBy)).toEqual([]),
 )
 
-test.each(sampled(recordings, 4))(
-  'a rule asks at once for all watches that it needs for a version of its object, at each event of %s',
-  async (name) => expect(await atEachEvent(name, askedLate)).toEqual([]),
+test.each(titledRecordings(sampled(recordings, 4)))(
+  'at each event of %s, rules request all watches that they need at once',
+  async (_, name) => expect(await atEachEvent(name, askedLate)).toEqual([]),
 )

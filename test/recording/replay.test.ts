@@ -19,6 +19,7 @@ import {
   recordingsFolder,
   replayOnce,
   replayRecording,
+  titledRecordings,
 } from '../support/recordings.ts'
 import { sampled } from '../support/thorough.ts'
 
@@ -40,19 +41,19 @@ function outputOf({ runRecord: record }: Replayed): string {
   return [renderReport(record), ...renderLog(record), renderSummary(record, {})].join('\n')
 }
 
-test('a recording of a real rollout has an expectation, and no expectation lacks its recording', () => {
+test('every recording of a real rollout has an expectation, and every expectation has a recording', () => {
   const recordings = readdirSync(recordingsFolder).filter((name) => name.endsWith('.ndjson.gz'))
   expect(recordings.map((name) => name.replace('.ndjson.gz', '')).sort()).toEqual(Object.keys(expectations).sort())
 })
 
-test.each(Object.entries(expectations))(
-  'a recording of a real rollout replays to the outcome and the moments of the live run: %s',
-  async (name, expected) => {
+test.each(titledRecordings(Object.keys(expectations)))(
+  '%s replays to the outcome and the milestones of the live run',
+  async (_, name) => {
     const { runRecord: record, damage } = await replayOnce(name)
     // As text, so that the order of the milestones counts too.
     const found = expectationOf(buildReport(record))
     if (process.env['UPDATE_SNAPSHOTS'] === '1') expectations[name] = found
-    else expect(JSON.stringify(found, null, 2)).toBe(JSON.stringify(expected, null, 2))
+    else expect(JSON.stringify(found, null, 2)).toBe(JSON.stringify(expectations[name], null, 2))
     expect(damage).toEqual([])
   },
 )
@@ -63,30 +64,25 @@ afterAll(() => {
   writeFileSync(expectationsFile(recordingsFolder), `${JSON.stringify(expectations, null, 2)}\n`)
 })
 
-test.each(sampled(Object.keys(expectations), 12))(
-  'a recording of a real rollout replayed twice gives the same bytes: %s',
-  async (name) => {
+test.each(titledRecordings(sampled(Object.keys(expectations), 12)))(
+  '%s replays to the same bytes every time',
+  async (_, name) => {
     const first = outputOf(await replayOnce(name))
     expect(outputOf(await replayRecording(recordingPath(name)))).toBe(first)
   },
 )
 
-test.each(Object.keys(expectations))(
-  'a recording of a real rollout contains no names of people or machines: %s',
-  (name) => {
-    const text = linesOf(name).join('\n')
-    const hosts = [...text.matchAll(/"(?:host|nodeName)":"([^"]*)"/g)].map(([, host]) => host)
-    // A scenario that needs a node of its own makes one, and names it after itself.
-    const named = hosts.filter(
-      (host) => !['', 'no-such-node'].includes(host ?? '') && !host?.startsWith(`gate-${name}-`),
-    )
-    expect(new Set(named)).toEqual(new Set(named.length > 0 ? ['localhost'] : []))
-    expect(text).not.toMatch(/"default-scheduler-(?!localhost")/)
-    expect(text).not.toMatch(
-      /"kubeconfig"|"managedFields":\[[^\]]*fieldsV1|last-applied-configuration|"\/(root|home|tmp)\//,
-    )
-  },
-)
+test.each(titledRecordings(Object.keys(expectations)))('%s contains no names of people or machines', (_, name) => {
+  const text = linesOf(name).join('\n')
+  const hosts = [...text.matchAll(/"(?:host|nodeName)":"([^"]*)"/g)].map(([, host]) => host)
+  // A scenario that needs a node of its own makes one, and names it after itself.
+  const named = hosts.filter((host) => !['', 'no-such-node'].includes(host ?? '') && !host?.startsWith(`gate-${name}-`))
+  expect(new Set(named)).toEqual(new Set(named.length > 0 ? ['localhost'] : []))
+  expect(text).not.toMatch(/"default-scheduler-(?!localhost")/)
+  expect(text).not.toMatch(
+    /"kubeconfig"|"managedFields":\[[^\]]*fieldsV1|last-applied-configuration|"\/(root|home|tmp)\//,
+  )
+})
 
 /** The recordings whose undo restores what ran, each with its command. Found by hand: an older revision served when the gate began. */
 const rollbacks: Readonly<Record<string, string>> = JSON.parse(
@@ -98,27 +94,36 @@ const [undone, notUndone] = [true, false].map((isUndone) =>
   Object.keys(expectations).filter((name) => name in rollbacks === isUndone),
 )
 
-test.each(undone ?? [])('rollback-command has the undo, which restores what ran: %s', async (name) => {
-  expect(outputsOf(await replayOnce(name))['rollback-command']).toBe(rollbacks[name])
-})
+test.each(titledRecordings(undone ?? []))(
+  'for %s, rollback-command is the undo that restores the earlier revision',
+  async (_, name) => {
+    expect(outputsOf(await replayOnce(name))['rollback-command']).toBe(rollbacks[name])
+  },
+)
 
-test.each(notUndone ?? [])('rollback-command is empty, because an undo restores nothing that ran: %s', async (name) => {
-  expect(outputsOf(await replayOnce(name))['rollback-command']).toBe('')
-})
+test.each(titledRecordings(notUndone ?? []))(
+  'for %s, rollback-command is empty because an undo restores nothing',
+  async (_, name) => {
+    expect(outputsOf(await replayOnce(name))['rollback-command']).toBe('')
+  },
+)
 
-test.each(Object.keys(expectations))('rollback-note is empty only if all is ready: %s', async (name) => {
-  const outputs = outputsOf(await replayOnce(name))
-  expect(outputs['rollback-note'] === '').toBe(outputs.outcome === 'ready')
-})
+test.each(titledRecordings(Object.keys(expectations)))(
+  'for %s, rollback-note is empty only if the outcome is ready',
+  async (_, name) => {
+    const outputs = outputsOf(await replayOnce(name))
+    expect(outputs['rollback-note'] === '').toBe(outputs.outcome === 'ready')
+  },
+)
 
-test.each(['job-fails', 'job-index-fails', 'job-deadline', 'job-fails-by-policy'])(
-  'after a Job that ran, rollback-note reports that a migration may not be undone: %s',
-  async (name) => {
+test.each(titledRecordings(['job-fails', 'job-index-fails', 'job-deadline', 'job-fails-by-policy']))(
+  'for %s, rollback-note warns that a migration may not be undone',
+  async (_, name) => {
     expect(outputsOf(await replayOnce(name))['rollback-note']).toBe('job/migrate ran: a migration may not be undone.')
   },
 )
 
-test('a recording that stops early ends by a deadline, as the clocks go on', async () => {
+test('the replay of a recording that stops early ends when the stall clock expires', async () => {
   const lines = linesOf('update')
   const middle = lines.findIndex((line) => line.includes('"type":"SYNCED"') && line.includes('"Pod"'))
   const { runRecord: record } = await replayRecording(written(lines.slice(0, middle + 1).join('\n')))
@@ -128,7 +133,7 @@ test('a recording that stops early ends by a deadline, as the clocks go on', asy
 
 const name = 'image-not-found'
 
-test('a damaged recording whose gzip is incomplete gives every line that was flushed', async () => {
+test('a recording whose gzip stream is incomplete is read up to the last complete line', async () => {
   const header = await readHeader(recordingPath(name))
   const events = await recordedEvents(recordingPath(name))
   const path = join(folder, 'killed.ndjson.gz')
@@ -146,7 +151,7 @@ test('a damaged recording whose gzip is incomplete gives every line that was flu
   }
 })
 
-test('a damaged recording with an endless line, small when compressed, replays the lines before it', async () => {
+test('a compressed recording with a line of more than 16 MiB is replayed up to that line', async () => {
   const lines = linesOf(name).slice(0, 20)
   const endless = gzipSync(`${lines.join('\n')}\n${' '.repeat(40 << 20)}`)
   expect(endless.length).toBeLessThan(64 << 10)
@@ -157,7 +162,7 @@ test('a damaged recording with an endless line, small when compressed, replays t
 })
 
 test.each([1_500, 100_000])(
-  'a damaged recording with an object that is nested %i levels deep is replayed without what is deeper',
+  'a recording with an object that is nested %i levels deep replays to the same outcome',
   async (depth) => {
     const lines = linesOf(name)
     const nested = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`

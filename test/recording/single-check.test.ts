@@ -18,7 +18,9 @@ import {
   recordedEvents,
   recordingPath,
   recordingsFolder,
+  recordingTitle,
   replayRecording,
+  titledRecordings,
 } from '../support/recordings.ts'
 import { isThorough, sampled } from '../support/thorough.ts'
 
@@ -77,8 +79,10 @@ const recordings = [recordingsFolder, operatorRecordingsFolder].flatMap((folder)
 // One look asks for no requests and metrics.
 const comparable = recordings.filter(([name, path]) => needsHistory[name] === undefined && !hasAnswers(path))
 
-test.each(sampled(comparable, 24))(
-  'one look at the end of %s finds the reasons of its gate, and what still serves',
+const titled = (some: typeof recordings) => some.map(([name, path]): [string, string] => [recordingTitle(name), path])
+
+test.each(titled(sampled(comparable, 24)))(
+  'a single check at the end of %s finds the reasons and the undo of the gate',
   async (_, path) => {
     const { runRecord: record } = await replayRecording(path)
     const look = await lookAtEnd(path, record.finishedAt)
@@ -98,8 +102,8 @@ test.each(sampled(comparable, 24))(
   },
 )
 
-test.each(sampled(recordings, 24, 8))(
-  'why --json of %s at any moment matches the published schema',
+test.each(titled(sampled(recordings, 24, 8)))(
+  'the output of why --json for %s matches the published schema',
   async (_, path) => {
     for (const moment of [[], ['--at=0:01'], ['--at=0:10']]) {
       const { stdout } = await runCommand(['why', `--recording=${path}`, '--json', ...moment])
@@ -123,8 +127,8 @@ const needsEarlierMoments: Readonly<Record<string, string>> = {
 const viewed = comparable.filter(([name]) => needsEarlierMoments[name] === undefined)
 const moments = isThorough ? 5 : 3
 
-test.each(sampled(viewed, 24, 16))(
-  'one look at moments of the recording %s finds the reasons that a live look finds then',
+test.each(titled(sampled(viewed, 24, 16)))(
+  'at several moments of %s, a replay finds the reasons of a live single check',
   async (_, path) => {
     const header = await readHeader(path)
     const targets = header.targets ?? []
@@ -156,7 +160,7 @@ test.each(sampled(viewed, 24, 16))(
 
 const shown = ['crash-loop', 'update', 'service-without-ready-pods', 'daemonset-crash', 'job-retries']
 
-test.each(shown)('why of the recording %s prints the reasons of one look at that moment', async (name) => {
+test.each(titledRecordings(shown))('for %s, the command why prints the reasons of a single check', async (_, name) => {
   const path = recordingPath(name)
   const startedAt = Date.parse((await readHeader(path)).startedAt)
   const { stdout } = await runCommand(['why', `--recording=${path}`, '--json', '--at=0:05'])

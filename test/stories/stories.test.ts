@@ -3,19 +3,19 @@ import { buildAnnotations } from '../../src/report/annotations.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { expectSnapshot } from '../report/snapshot.ts'
 import { renderLog } from '../report/whole-log.ts'
-import { readExpectations, replayOnce } from '../support/recordings.ts'
+import { readExpectations, replayOnce, titledRecordings } from '../support/recordings.ts'
 
 /** Log, summary and annotations of every recorded rollout that did not become ready, as files for reviewers. */
 const folder = join(import.meta.dirname, 'snapshots')
-const failing = Object.entries(readExpectations()).filter(([, { outcome }]) => outcome !== 'ready')
+const failing = Object.entries(readExpectations()).flatMap(([name, { outcome }]) => (outcome === 'ready' ? [] : [name]))
 
-describe.each(failing)('%s', (name) => {
-  it('has the log of its snapshot', async () => {
+describe.each(titledRecordings(failing))('the replay of %s', (_, name) => {
+  it('prints the log of its snapshot', async () => {
     const { runRecord: record } = await replayOnce(name)
     expectSnapshot(`${renderLog(record, { color: false }).join('\n')}\n`, `${name}.log.txt`, folder)
   })
 
-  it('has a log that reports each problem once', async () => {
+  it('logs each failure message at most twice', async () => {
     const { runRecord: record } = await replayOnce(name)
     const lines = renderLog(record, { color: false }).filter((line) => !/│|still waiting for/.test(line))
     for (const { outcome, message } of record.targets.filter((target) => target.outcome !== 'ready')) {
@@ -27,12 +27,12 @@ describe.each(failing)('%s', (name) => {
     }
   })
 
-  it('has the summary of its snapshot', async () => {
+  it('renders the summary of its snapshot', async () => {
     const { runRecord: record } = await replayOnce(name)
     expectSnapshot(renderSummary(record), `${name}.summary.md`, folder)
   })
 
-  it('has the annotations of its snapshot', async () => {
+  it('creates the annotations of its snapshot', async () => {
     const { runRecord: record } = await replayOnce(name)
     const annotations = buildAnnotations(record).map(
       ({ title, message }) => `${title}\n  ${message.replaceAll('\n', '\n  ')}\n`,
@@ -40,7 +40,7 @@ describe.each(failing)('%s', (name) => {
     expectSnapshot(annotations.join('\n'), `${name}.annotations.txt`, folder)
   })
 
-  it('reports cause, object and fix', async () => {
+  it('gives every failed target a message and a hint', async () => {
     const { runRecord: record } = await replayOnce(name)
     for (const { outcome, message, hint, problems } of record.targets.filter((target) => target.outcome !== 'ready')) {
       expect(message).not.toBe('')

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { load } from 'js-yaml'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { EventObject } from '../../src/cluster/objects.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
@@ -53,6 +54,19 @@ export interface Expectation {
       problems: string[]
     }
   >
+}
+
+const subjects = load(readFileSync(join(recordingsFolder, 'subjects.yaml'), 'utf8')) as Readonly<Record<string, string>>
+
+/** What the title of a test calls a recording: `a recording of a Job that fails`. */
+export function recordingTitle(path: string): string {
+  const name = basename(path, '.ndjson.gz')
+  return `a recording of ${subjects[name] ?? name}`
+}
+
+/** Recordings with their titles in front, for the `%s` of `test.each`. */
+export function titledRecordings(names: readonly string[]): [title: string, name: string][] {
+  return names.map((name) => [recordingTitle(name), name])
 }
 
 /** The expected results of all recordings of a folder, by scenario name. */
