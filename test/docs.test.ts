@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
 import { knownExtras } from '../src/inputs.ts'
-import { readExpectations, recordedLines, recordingPath, replayOnce } from './support/recordings.ts'
+import { readExpectations, recordedLines, recordingPath, recordingTitle, replayOnce } from './support/recordings.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -41,7 +41,7 @@ function anchors(path: string): ReadonlySet<string> {
   )
 }
 
-it.each(documents)('the links of %s lead to files and headings that exist', (document) => {
+it.each(documents)('%s links only to files and headings that exist', (document) => {
   const text = prose(document).replace(/(?<!\[)`[^`\n]*`/g, '')
   const links = [...text.matchAll(/\]\((?!https?:)([^)\s]+)\)|srcset="([^"]+)"|src="([^"]+)"/g)]
   const broken = links
@@ -55,13 +55,13 @@ it.each(documents)('the links of %s lead to files and headings that exist', (doc
   expect(broken).toEqual([])
 })
 
-it.each(['action.yml', 'merge/action.yml'])('the links of %s lead to headings that exist', (file) => {
+it.each(['action.yml', 'merge/action.yml'])('%s links only to headings that exist', (file) => {
   const links = [...read(file).matchAll(/blob\/main\/(docs\/[\w-]+\.md)#([\w-]+)/g)]
   expect(links).not.toEqual([])
   expect(links.filter(([, page = '', anchor = '']) => !anchors(page).has(anchor)).map(([link]) => link)).toEqual([])
 })
 
-it('README, docs and action.yml are as short as they were once', () => {
+it('README.md, action.yml and the pages of docs do not exceed their size limits', () => {
   const size = (path: string) => Buffer.byteLength(read(path))
   const pages = documents.filter((path) => path.startsWith('docs/'))
   expect(size('README.md')).toBeLessThanOrEqual(9_000)
@@ -71,7 +71,7 @@ it('README, docs and action.yml are as short as they were once', () => {
 
 // Until the name on npm is ours, the package of a stranger would run with the kubeconfig of the reader.
 it.each([...documents.filter((path) => path !== 'RELEASING.md'), '.github/ISSUE_TEMPLATE/wrong-verdict.yml'])(
-  '%s runs nothing from npm by the name of the project',
+  '%s does not run rollout-gate from npm',
   (path) => {
     expect(read(path)).not.toMatch(/np[mx] (?:exec |install )?(?:-\S+ )*rollout-gate/)
   },
@@ -81,7 +81,7 @@ describe('docs/merging.md', () => {
   const text = read('docs/merging.md')
   const ruleset = JSON.parse(read('examples/ruleset.json'))
 
-  it('has each extra with its permission in its first ten lines', () => {
+  it('lists each extra with its permission in the first ten lines', () => {
     const lines = text.split('\n', 10)
     for (const [name, { permission }] of Object.entries(knownExtras)) {
       expect(
@@ -98,7 +98,7 @@ describe('docs/merging.md', () => {
     ]),
   )
 
-  it('has a ruleset that requires a job of its workflows, only from GitHub Actions', () => {
+  it('links to a ruleset that requires a job of its workflows from GitHub Actions', () => {
     const { required_status_checks: required } = ruleset.rules[0].parameters
     // The ID of the app "GitHub Actions" on github.com.
     expect(required).toEqual([{ context: 'Rollout', integration_id: 15_368 }])
@@ -113,7 +113,7 @@ describe('docs/merging.md', () => {
     })
   })
 
-  it('has workflows that name what must be ready, start for each pull request, and share no namespace', () => {
+  it('links to workflows that start for each pull request and share no namespace', () => {
     for (const { on, jobs, concurrency } of Object.values(workflows)) {
       expect(on).toHaveProperty('pull_request')
       expect(JSON.stringify(on)).not.toContain('paths')
@@ -127,41 +127,41 @@ describe('docs/merging.md', () => {
     }
   })
 
-  it('has a job for a check that always applies, which always runs', () => {
+  it('links to a required workflow whose check job always runs', () => {
     expect(workflows['required'].jobs.rollout).toMatchObject({ if: 'always()', needs: ['decide', 'deploy'] })
   })
 })
 
-describe('recipes and examples', () => {
+describe('multi-line outputs', () => {
   const texts = [
     ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
     ...readdirSync(join(root, 'examples/workflows')).map((name) => `examples/workflows/${name}`),
     'README.md',
   ]
 
-  it.each(texts)('%s writes no output between fixed lines, which the output itself may contain', (name) => {
+  it.each(texts)('have no fixed delimiter in %s', (name) => {
     expect(read(name)).not.toMatch(/<<[\w-]+['"].*GITHUB_(?:OUTPUT|ENV)/)
   })
 })
 
-describe('docs/troubleshooting.md', () => {
+describe('the table of docs/troubleshooting.md', () => {
   /** The rows whose first cell has a message in code. */
   const rows = [...read('docs/troubleshooting.md').matchAll(/^\| ([^|]*`[^|]*) \|(.*)$/gm)].map(
     ([row, heading = '', rest = '']) => {
       const [, kind, name = ''] = /<!-- (recording|printed by): (.*?) -->/.exec(heading) ?? []
       const texts = heading.replace(/\(`[^`]+`\)/, '')
       const messages = [...texts.matchAll(/`([^`]+)`/g)].map(([, message = '']) => message)
-      return { row, heading: texts, rest, kind, name, messages }
+      return { row, heading: texts, rest, kind, name, title: recordingTitle(name), messages }
     },
   )
 
-  it('has rows of each kind', () => {
+  it('has rows from recordings and rows from messages of the gate', () => {
     expect(rows.filter(({ kind }) => kind === 'recording').length).toBeGreaterThan(15)
     expect(rows.filter(({ kind }) => kind === undefined).length).toBeGreaterThan(15)
   })
 
   it.each(rows.filter(({ kind }) => kind === 'recording'))(
-    'the recording $name shows a row whose reason is its reason',
+    'has a row with the message and the reason of $title',
     async ({ row, name, messages }) => {
       const { entries } = await replayOnce(name)
       const shown = [...recordedLines(recordingPath(name)), JSON.stringify(entries)].join('\n')
@@ -172,7 +172,7 @@ describe('docs/troubleshooting.md', () => {
     },
   )
 
-  it.each(rows.filter(({ kind }) => kind === undefined))('the gate has the message of $heading', ({ messages }) => {
+  it.each(rows.filter(({ kind }) => kind === undefined))('quotes a message of the gate: $heading', ({ messages }) => {
     const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => read(join('src', name)))
@@ -182,7 +182,7 @@ describe('docs/troubleshooting.md', () => {
   })
 })
 
-it('the log line that the architecture explains is in the log of its recording', async () => {
+it('the log line that docs/architecture.md explains is in the log of its recording', async () => {
   const [, line = '', text = ''] = /^ (0:00) {2}\S+ {2}(.+)$/m.exec(read('docs/architecture.md')) ?? []
   const { entries } = await replayOnce('claim-pending')
   expect(line).toBe('0:00')

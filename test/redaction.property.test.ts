@@ -37,12 +37,12 @@ import { parameters, runs, sampled } from './support/thorough.ts'
 import.meta.jest.setTimeout(60_000)
 
 /** Made up. Each part of eight characters is found in no other text. */
-const secretTexts = [
-  'Xq7v&Kw2z/Rm9t"Jh4<é+Bn6',
-  'correcthorsebatterystaple',
-  'zebra quilt marble tundra',
-  "it's 'quoted' %41 \\n",
-]
+const secretTexts = {
+  'with special characters': 'Xq7v&Kw2z/Rm9t"Jh4<é+Bn6',
+  'of letters only': 'correcthorsebatterystaple',
+  'of several words': 'zebra quilt marble tundra',
+  'with quotes': "it's 'quoted' %41 \\n",
+}
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const urlOf = (text: string) => encodeURIComponent(text)
@@ -56,24 +56,28 @@ const hex4 = (code: number) => `\\u${code.toString(16).padStart(4, '0')}`
 
 /** How a text may write a secret, and what is around it there. */
 const forms: Readonly<Record<string, (secret: string) => readonly [before: string, form: string, after: string]>> = {
-  'as it is': (secret) => ['password ', secret, '.'],
+  'in plain text': (secret) => ['password ', secret, '.'],
   'in brackets': (secret) => ['(', secret, ')'],
   'in JSON': (secret) => ['{"login":"', json(secret), '"}'],
-  'in JSON in JSON': (secret) => ['"{\\"login\\":\\"', json(json(secret)), '\\"}"'],
-  "in Go's JSON": (secret) => ['{"login":"', coded(json(secret), /[&<>]/g, hex4), '"}'],
-  "in Python's JSON": (secret) => ['{"login": "', coded(json(secret), /[^ -~]/g, hex4), '"}'],
-  "in Python's repr": (secret) => [
+  'in JSON within JSON': (secret) => ['"{\\"login\\":\\"', json(json(secret)), '\\"}"'],
+  'in the JSON of Go': (secret) => ['{"login":"', coded(json(secret), /[&<>]/g, hex4), '"}'],
+  'in the JSON of Python': (secret) => ['{"login": "', coded(json(secret), /[^ -~]/g, hex4), '"}'],
+  'in a string literal of Python': (secret) => [
     "'",
     coded(secret.replaceAll("'", "\\'"), /[^ -~]/g, (code) => `\\x${code.toString(16)}`),
     "'",
   ],
-  'in bytes of Python': (secret) => [
+  'in a bytes literal of Python': (secret) => [
     "b'",
     coded(secret, /[^ -~]/g, (code) => hexOf(String.fromCodePoint(code), '\\x')),
     "'",
   ],
-  "in PHP's JSON": (secret) => ['{"login":"', coded(json(secret).replaceAll('/', '\\/'), /[^ -~]/g, hex4), '"}'],
-  'in JavaScript': (secret) => ['"', coded(secret, /[^\w ]/g, (code) => `\\u{${code.toString(16)}}`), '"'],
+  'in the JSON of PHP': (secret) => ['{"login":"', coded(json(secret).replaceAll('/', '\\/'), /[^ -~]/g, hex4), '"}'],
+  'in a string literal of JavaScript': (secret) => [
+    '"',
+    coded(secret, /[^\w ]/g, (code) => `\\u{${code.toString(16)}}`),
+    '"',
+  ],
   'in octal escapes': (secret) => [
     '"',
     coded(secret, /[^ -~]/g, (code) =>
@@ -81,13 +85,17 @@ const forms: Readonly<Record<string, (secret: string) => readonly [before: strin
     ),
     '"',
   ],
-  'with all characters escaped': (secret) => ['"', coded(secret, /./gu, hex4), '"'],
+  'in escapes of every character': (secret) => ['"', coded(secret, /./gu, hex4), '"'],
   'in a URL': (secret) => ['https://me:', urlOf(secret), '@db/shop'],
-  'in a URL, in lower case': (secret) => ['?x=', urlOf(secret).replace(/%../g, (code) => code.toLowerCase()), '&y'],
+  'in a URL with lower-case escapes': (secret) => [
+    '?x=',
+    urlOf(secret).replace(/%../g, (code) => code.toLowerCase()),
+    '&y',
+  ],
   'in a URL with few escapes': (secret) => ['?x=', encodeURI(secret), ''],
   'in a URL with all escapes': (secret) => ['?x=', hexOf(secret, '%'), ''],
-  'in a form': (secret) => ['', new URLSearchParams({ x: secret }).toString().slice(2), '&y=1'],
-  'in a URL in JSON in PHP': (secret) => ['"http:\\/\\/db\\/', urlOf(urlOf(secret)), '"'],
+  'in form data': (secret) => ['', new URLSearchParams({ x: secret }).toString().slice(2), '&y=1'],
+  'in a URL within the JSON of PHP': (secret) => ['"http:\\/\\/db\\/', urlOf(urlOf(secret)), '"'],
   'in HTML': (secret) => [
     '<b>',
     coded(
@@ -97,21 +105,25 @@ const forms: Readonly<Record<string, (secret: string) => readonly [before: strin
     ),
     '</b>',
   ],
-  'in HTML by numbers': (secret) => ['<b>', coded(secret, /[^\w ]/g, (code) => `&#x${code.toString(16)};`), '</b>'],
-  'in quotes of YAML': (secret) => ["password: '", secret.replaceAll("'", "''"), "'"],
-  'in quotes of YAML in YAML': (secret) => ["note: 'password: ''", secret.replaceAll("'", "''''"), "'''"],
-  'wrapped at its blanks': (secret) => ['  0:05  Failed: ', secret.replaceAll(' ', '\n         '), '\n'],
-  'in quotes of CSV': (secret) => ['1,"', secret.replaceAll('"', '""'), '",2'],
-  'in quotes of a shell': (secret) => ["login '", secret.replaceAll("'", "'\\''"), "'"],
-  'in a shell without quotes': (secret) => ['login ', secret.replace(/[&/"<'%\\ ]/g, '\\$&'), ''],
+  'in numeric HTML entities': (secret) => [
+    '<b>',
+    coded(secret, /[^\w ]/g, (code) => `&#x${code.toString(16)};`),
+    '</b>',
+  ],
+  'in YAML quotes': (secret) => ["password: '", secret.replaceAll("'", "''"), "'"],
+  'in YAML quotes within YAML': (secret) => ["note: 'password: ''", secret.replaceAll("'", "''''"), "'''"],
+  'in wrapped lines': (secret) => ['  0:05  Failed: ', secret.replaceAll(' ', '\n         '), '\n'],
+  'in CSV quotes': (secret) => ['1,"', secret.replaceAll('"', '""'), '",2'],
+  'in shell quotes': (secret) => ["login '", secret.replaceAll("'", "'\\''"), "'"],
+  'in shell escapes': (secret) => ['login ', secret.replace(/[&/"<'%\\ ]/g, '\\$&'), ''],
   'in base64': (secret) => ['data: ', base64(secret), ''],
-  'in a header of user and password': (secret) => ['Authorization: Basic ', base64(`me:${secret}`), ''],
-  'in base64 at another offset': (secret) => ['', base64(`root:${secret}!`), ''],
-  'in base64 at the last offset': (secret) => ['', base64(`admin:${secret}`), ''],
-  'in base64 of a URL': (secret) => ['/', Buffer.from(`u:${secret}`).toString('base64url'), '/'],
-  "in base64 in PHP's JSON": (secret) => ['"', base64(`u:${secret}`).replaceAll('/', '\\/'), '"'],
+  'in a Basic authorization header': (secret) => ['Authorization: Basic ', base64(`me:${secret}`), ''],
+  'in base64 between other bytes': (secret) => ['', base64(`root:${secret}!`), ''],
+  'in base64 after other bytes': (secret) => ['', base64(`admin:${secret}`), ''],
+  'in base64url': (secret) => ['/', Buffer.from(`u:${secret}`).toString('base64url'), '/'],
+  'in base64 within the JSON of PHP': (secret) => ['"', base64(`u:${secret}`).replaceAll('/', '\\/'), '"'],
   'in a text that is cut': (secret) => ['login with ', urlOf(secret).slice(0, 17), '…'],
-  'in a text of the runner': (secret) => ['::set-output name=x::', secret, '##[endgroup]'],
+  'in a command of the runner': (secret) => ['::set-output name=x::', secret, '##[endgroup]'],
 }
 
 const isRemoved = (code: number) =>
@@ -279,27 +291,27 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const secretsKnown = new Secrets()
-for (const secret of secretTexts) secretsKnown.addFromSecret('password', secret)
+for (const secret of Object.values(secretTexts)) secretsKnown.addFromSecret('password', secret)
 
-test('everything that leaves shows each text of the cluster', async () => {
+test('every output shows a text of the cluster that contains no secret', async () => {
   const shown = await everyOutput('zebra-quilt', new Secrets())
   expect(Object.entries(shown).flatMap(([where, text]) => (seen(text).includes('zebra-quilt') ? [] : where))).toEqual(
     [],
   )
 })
 
-describe('a secret that a text', () => {
+describe('a secret', () => {
   const cases = Object.entries(forms).flatMap(([name, formOf]) =>
-    secretTexts
-      .filter((secret) => name !== 'wrapped at its blanks' || secret.includes(' '))
-      .map((secret) => [name, secret, formOf(secret)] as const),
+    Object.entries(secretTexts)
+      .filter(([, secret]) => name !== 'in wrapped lines' || secret.includes(' '))
+      .map(([type, secret]) => [`${type} ${name}`, name, secret, formOf(secret)] as const),
   )
 
-  test.each(cases)('contains %s is replaced (%#)', (_, __, [before, form, after]) => {
+  test.each(cases)('%s is redacted', (_, __, ___, [before, form, after]) => {
     expect(leaksOf(form, secretsKnown.redact(`${before}${form}${after}`))).toEqual([])
   })
 
-  test.each(cases)('contains %s is replaced, broken by each removed character (%#)', (_, __, [before, form, after]) => {
+  test.each(cases)('%s is redacted if an invisible character splits the secret', (_, __, ___, [before, form, after]) => {
     const leaking = sampled(removed, 40, form.length + before.length).flatMap((character, index) => {
       const place = 1 + (index % Math.max(1, form.length - 1))
       const text = `${before}${form.slice(0, place)}${character}${form.slice(place)}${after}`
@@ -309,8 +321,8 @@ describe('a secret that a text', () => {
   })
 
   test.each(cases)(
-    'contains %s is replaced, cut after eight characters or more (%#)',
-    (name, secret, [before, form]) => {
+    '%s is redacted if the secret is cut after eight characters or more',
+    (_, name, secret, [before, form]) => {
       const [, shortest = ''] = forms[name]?.(secret.slice(0, 8)) ?? []
       const leaking = Array.from(form.slice(shortest.length), (_, index) => index).flatMap((more) => {
         const cut = form.slice(0, shortest.length + more)
@@ -320,12 +332,12 @@ describe('a secret that a text', () => {
     },
   )
 
-  test('contains is in nothing that leaves', async () => {
+  test('in any of these forms, split by invisible characters, is redacted in every output', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...cases),
         fc.array(fc.tuple(fc.constantFrom(...removed), fc.nat(60)), { maxLength: 3 }),
-        async ([, , [before, form, after]], breaks) => {
+        async ([, , , [before, form, after]], breaks) => {
           const fromTheEnd = breaks.toSorted(([, one], [, other]) => other - one)
           const broken = fromTheEnd.reduce(
             (text, [character, place]) => `${text.slice(0, place)}${character}${text.slice(place)}`,
@@ -343,7 +355,7 @@ describe('a secret that a text', () => {
   })
 })
 
-describe('what is no secret stays readable', () => {
+describe('redaction does not change', () => {
   const files = (name: string) => readdirSync(join(import.meta.dirname, name), { recursive: true, withFileTypes: true })
   /** All that logs, summaries and reports of recorded rollouts contain, and the documentation. */
   const texts = ['report/snapshots', '../docs'].flatMap((name) =>
@@ -379,7 +391,7 @@ describe('what is no secret stays readable', () => {
     'existingSecret',
   ]
 
-  test('a line of a log, a summary or the documentation, whatever common words Secrets and variables contain', () => {
+  test('logs, summaries and documentation if Secrets and variables contain common words', () => {
     const secrets = new Secrets()
     for (const name of names)
       for (const value of values)
@@ -389,7 +401,7 @@ describe('what is no secret stays readable', () => {
     expect(changed).toEqual([])
   })
 
-  test('a word of the log in any encoding, beside the secrets of others', () => {
+  test('an encoded word that is no secret', () => {
     const words = [...new Set(texts.flatMap((text) => text.match(/[\p{L}\p{N}][\p{L}\p{N}/:.-]+/gu) ?? []))]
     fc.assert(
       fc.property(
@@ -434,11 +446,11 @@ describe('what is no secret stays readable', () => {
   )
   const sentence = fc.array(ordinary, { minLength: 1, maxLength: 12 })
 
-  test('generated names, numbers, paths, images and addresses, beside settings with others', () => {
+  test('generated names, numbers, paths, images and addresses', () => {
     fc.assert(
       fc.property(sentence, sentence, fc.constantFrom(' ', '\n', ', ', '": "'), (settings, words, between) => {
         const secrets = new Secrets()
-        for (const secret of secretTexts) secrets.addFromSecret('password', secret)
+        for (const secret of Object.values(secretTexts)) secrets.addFromSecret('password', secret)
         for (const value of [...settings, settings.join('\n'), settings.join(' '), JSON.stringify({ name: settings })])
           for (const name of ['LOG_LEVEL', 'config.json', 'ENDPOINT'])
             for (const learn of [secrets.addFromSetting, secrets.addFromText]) learn(name, value)
@@ -449,7 +461,7 @@ describe('what is no secret stays readable', () => {
     )
   })
 
-  test.each(values)('a header with the value %s', (value) => {
+  test.each(values)('an HTTP header with the common value %s', (value) => {
     for (const name of ['X-Forwarded-Proto', 'X-Attempt', 'Host', 'X-App'])
       expect(secretsInHeader(name, value)).toEqual([])
   })

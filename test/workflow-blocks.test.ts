@@ -49,6 +49,8 @@ interface Workflow {
 
 /** A YAML text of the documentation or of the examples. */
 interface Block {
+  /** For the titles of tests: `the second example of the section "Install" in README.md`. */
+  readonly title: string
   readonly place: string
   readonly text: string
   readonly type: 'workflow' | 'steps' | 'action' | 'inputs' | 'other'
@@ -68,19 +70,31 @@ function typeOf(content: unknown): Block['type'] {
   return keys.length > 0 && keys.every((key) => inputs.has(key)) ? 'inputs' : 'other'
 }
 
-function blockOf(place: string, text: string): Block {
+function blockOf(place: string, text: string, title = place): Block {
   const content: unknown = parseAllDocuments(text)[0]?.toJS()
-  return { place, text, type: typeOf(content), content }
+  return { title, place, text, type: typeOf(content), content }
+}
+
+const ordinals = ['', 'second ', 'third ', 'fourth ']
+
+/** The YAML blocks of a document. */
+function blocksOf(document: string): readonly Block[] {
+  const text = readFileSync(join(root, document), 'utf8')
+  const found = [...text.matchAll(/^```yaml\n(.*?)^```$/gms)]
+  const sectionAt = (end: number) => /^#+ (.*)$/m.exec(text.slice(text.lastIndexOf('\n#', end) + 1))?.[1] ?? ''
+  return found.map(({ 1: yaml = '', index }, nth) => {
+    const section = sectionAt(index)
+    const earlier = found.slice(0, nth).filter((other) => sectionAt(other.index) === section).length
+    const title = `the ${ordinals[earlier]}example of the section "${section.replaceAll('`', '')}" in ${document}`
+    return blockOf(`${document}:${text.slice(0, index).split('\n').length + 1}`, yaml, title)
+  })
 }
 
 const blocks: readonly Block[] = [
-  ...documents.flatMap((document) => {
-    const text = readFileSync(join(root, document), 'utf8')
-    return [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].map(({ 1: yaml = '', index }) =>
-      blockOf(`${document}:${text.slice(0, index).split('\n').length + 1}`, yaml),
-    )
-  }),
-  ...[...exampleFiles()].filter(([path]) => path.startsWith('.github/')).map(([path, text]) => blockOf(path, text)),
+  ...documents.flatMap(blocksOf),
+  ...[...exampleFiles()]
+    .filter(([path]) => path.startsWith('.github/'))
+    .map(([path, text]) => blockOf(path, text, `the example ${path.replace('.github/', '')}`)),
 ]
 
 /** The block as a whole file: steps in a job, and a trigger where it is left out. */
@@ -120,12 +134,12 @@ function unknownNames(block: Block): string[] {
 
 const files = blocks.filter(({ type }) => type === 'workflow' || type === 'steps' || type === 'action')
 
-it.each(files)('the $type in $place is valid by the schema that GitHub publishes', (block) => {
+it.each(files)('$title is valid by the schema that GitHub publishes', (block) => {
   const validate = block.type === 'action' ? validateActionMetadata : validateWorkflow
   expect(validate(wholeFile(block))).toEqual([])
 })
 
-it.each(files)('the $type in $place has only inputs and outputs that exist', (block) => {
+it.each(files)('$title uses only inputs and outputs that exist', (block) => {
   expect(unknownNames(block)).toEqual([])
 })
 
@@ -153,14 +167,14 @@ function mistakesOf(step: Step): readonly string[] {
 const uses = blocks.flatMap((block) =>
   stepsOf(block)
     .filter(inputsOf)
-    .map((step) => ({ place: block.place, step })),
+    .map((step, nth) => ({ title: `the ${ordinals[nth]}gate in ${block.title}`, step })),
 )
 
-it.each(uses)('the action reads the inputs in $place without a mistake ($#)', ({ step }) => {
+it.each(uses)('$title has valid inputs', ({ step }) => {
   expect(mistakesOf(step)).toEqual([])
 })
 
-it('a mistake in an input would be found', () => {
+it('an invalid input of a step is found', () => {
   const gate = { uses: 'rollout-gate/rollout-gate@v0' }
   expect(mistakesOf({ ...gate, with: { resources: 'deployment/web', timeout: '5' } })).toHaveLength(1)
   expect(mistakesOf({ ...gate, with: { resources: 'deployment web --for=x' } })).toHaveLength(1)
@@ -180,11 +194,11 @@ function unexplained(document: string): string[] {
   })
 }
 
-it.each(documents)('each block of %s is read by a test, or states why not', (document) => {
+it.each(documents)('each code block of %s is tested, or states why it is not', (document) => {
   expect(unexplained(document)).toEqual([])
 })
 
-it('every example is run by a scenario and listed', () => {
+it('every example workflow is run by a scenario and listed in examples/README.md', () => {
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
   const [scenarios, list] = [read('test/act/examples.ts'), read('examples/README.md')]
   const names = readdirSync(join(root, 'examples/workflows')).map((name) => name.replace(/\.yml$/, ''))
@@ -193,17 +207,17 @@ it('every example is run by a scenario and listed', () => {
   )
 })
 
-it('every block that uses the action is checked', () => {
+it('every code block that uses the action is checked', () => {
   const unchecked = blocks.filter(({ type, text }) => type === 'other' && /uses:.*rollout-gate(\/merge)?@/.test(text))
   expect(unchecked.map(({ place }) => place)).toEqual([])
   expect(files.length).toBeGreaterThan(30)
 })
 
-it.each(rows<[string, string]>(data, 'would be found'))('%s would be found', (_, text) => {
+it.each(rows<[string, string]>(data, 'is found'))('%s is found', (_, text) => {
   expect(unknownNames(blockOf('', text))).toHaveLength(1)
 })
 
-it('a step with an unknown key would be found', () => {
+it('a step with an unknown key is found', () => {
   expect(validateWorkflow(wholeFile(blockOf('', '- run: ls\n  wiht: {}\n'))).join('\n')).toContain(
     "Unexpected value 'wiht'",
   )
@@ -236,14 +250,14 @@ function cutShort({ content }: Block): string[] {
 
 const workflows = files.filter(({ type }) => type === 'workflow')
 
-it.each(workflows)('no job in $place ends before the clocks of its steps', (block) => {
+it.each(workflows)('$title has no job with fewer minutes than its steps may take', (block) => {
   expect(cutShort(block)).toEqual([])
 })
 
-describe('a job would be found that', () => {
-  it.each(rows<[string, number, Step[]]>(data, 'a job would be found that'))('%s', (_, limit, steps) => {
+describe('a job is found if it', () => {
+  it.each(rows<[string, number, Step[]]>(data, 'a job is found if it'))('%s', (_, limit, steps) => {
     const job = { 'timeout-minutes': limit, steps }
-    expect(cutShort({ place: '', text: '', type: 'workflow', content: { jobs: { job } } })).toHaveLength(1)
+    expect(cutShort({ title: '', place: '', text: '', type: 'workflow', content: { jobs: { job } } })).toHaveLength(1)
   })
 })
 
@@ -267,7 +281,7 @@ function neededPermissions({ steps = [] }: Job): string[] {
 }
 
 it.each(workflows)(
-  'each job in $place has the permissions that its steps need, and may write nothing else',
+  '$title gives each job the permissions that its steps need, and no other write permission',
   ({ content }) => {
     const { jobs, permissions } = content as Workflow
     for (const job of Object.values(jobs).filter(({ uses }) => uses === undefined)) {
@@ -290,16 +304,32 @@ function sharesQueue({ on = '', concurrency, jobs }: Workflow): boolean {
   })
 }
 
-it.each(workflows)('no pull request cancels the waiting run of another in $place', ({ content }) => {
+it.each(workflows)('in $title, no pull request cancels the waiting run of another pull request', ({ content }) => {
   expect(sharesQueue(content as Workflow)).toBe(false)
 })
 
 it.each<[string, Pick<Workflow, 'on' | 'concurrency'>, boolean]>([
-  ['one queue for all pull requests', { on: ['pull_request', 'merge_group'], concurrency: 'shop' }, true],
-  ['one queue for each workflow', { on: 'pull_request', concurrency: `\${{ github.workflow }}` }, true],
-  ['a queue for each', { on: 'pull_request', concurrency: { group: `shop-\${{ github.event.number }}` } }, false],
-  ['a queue that keeps all', { on: 'merge_group', concurrency: { group: 'shop', queue: 'max' } }, false],
-  ['a queue of pushes, of which only the newest counts', { on: { push: {} }, concurrency: 'shop' }, false],
-])('%s cancels waiting runs: %#', (_, workflow, expected) => {
+  [
+    'one queue for all pull requests lets them cancel waiting runs',
+    { on: ['pull_request', 'merge_group'], concurrency: 'shop' },
+    true,
+  ],
+  [
+    'one queue for each workflow lets pull requests cancel waiting runs',
+    { on: 'pull_request', concurrency: `\${{ github.workflow }}` },
+    true,
+  ],
+  [
+    'a queue for each pull request cancels no waiting run of another',
+    { on: 'pull_request', concurrency: { group: `shop-\${{ github.event.number }}` } },
+    false,
+  ],
+  [
+    'a queue that keeps all runs cancels no waiting run',
+    { on: 'merge_group', concurrency: { group: 'shop', queue: 'max' } },
+    false,
+  ],
+  ['a queue of pushes is allowed to cancel waiting runs', { on: { push: {} }, concurrency: 'shop' }, false],
+])('%s', (_, workflow, expected) => {
   expect(sharesQueue({ ...workflow, jobs: {} })).toBe(expected)
 })

@@ -79,7 +79,8 @@ const recordings = [recordingsFolder, operatorRecordingsFolder].flatMap((folder)
 // One look asks for no requests and metrics.
 const comparable = recordings.filter(([name, path]) => needsHistory[name] === undefined && !hasAnswers(path))
 
-const titled = (some: typeof recordings) => some.map(([name, path]): [string, string] => [recordingTitle(name), path])
+const titled = (some: readonly (readonly [string, string])[]) =>
+  some.map(([name, path]): [string, string] => [recordingTitle(name), path])
 
 test.each(titled(sampled(comparable, 24)))(
   'a single check at the end of %s finds the reasons and the undo of the gate',
