@@ -311,14 +311,17 @@ describe('a secret', () => {
     expect(leaksOf(form, secretsKnown.redact(`${before}${form}${after}`))).toEqual([])
   })
 
-  test.each(cases)('%s is redacted if an invisible character splits the secret', (_, __, ___, [before, form, after]) => {
-    const leaking = sampled(removed, 40, form.length + before.length).flatMap((character, index) => {
-      const place = 1 + (index % Math.max(1, form.length - 1))
-      const text = `${before}${form.slice(0, place)}${character}${form.slice(place)}${after}`
-      return leaksOf(form, secretsKnown.redact(text)).map((part) => [part, text])
-    })
-    expect(leaking.slice(0, 3)).toEqual([])
-  })
+  test.each(cases)(
+    '%s is redacted if an invisible character splits the secret',
+    (_, __, ___, [before, form, after]) => {
+      const leaking = sampled(removed, 40, form.length + before.length).flatMap((character, index) => {
+        const place = 1 + (index % Math.max(1, form.length - 1))
+        const text = `${before}${form.slice(0, place)}${character}${form.slice(place)}${after}`
+        return leaksOf(form, secretsKnown.redact(text)).map((part) => [part, text])
+      })
+      expect(leaking.slice(0, 3)).toEqual([])
+    },
+  )
 
   test.each(cases)(
     '%s is redacted if the secret is cut after eight characters or more',
