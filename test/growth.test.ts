@@ -31,7 +31,7 @@ import {
 } from '../src/report/escape.ts'
 import { renderReport } from '../src/report/json-report.ts'
 import { renderSummary } from '../src/report/summary.ts'
-import { settingsOf } from '../src/run/recorded-run.ts'
+import { recordedSettings } from '../src/run/recorded-run.ts'
 import { changeJson, changeLines } from '../src/views/render-changes.ts'
 import { added, allSynced, at, createGate, createTarget, createWorkload, run, runUntil, synced } from './kit/gate.ts'
 import { iso, make, moment } from './kit/objects.ts'
@@ -254,7 +254,7 @@ describe.each(names)('the time for the objects of %s', (name) => {
       expectLinear(
         (text) => {
           const { redact } = new Redactor()
-          const gate = new Gate(header.targets ?? [], settingsOf(header), () => true)
+          const gate = new Gate(header.targets ?? [], recordedSettings(header), () => true)
           for (const event of events) {
             if (gate.verdict !== undefined) break
             gate.handle([

@@ -18,8 +18,8 @@ import { renderReport } from '../src/report/json-report.ts'
 import { LogPrinter } from '../src/report/log.ts'
 import { renderSummary } from '../src/report/summary.ts'
 import { RedactedOutput, type Reporter } from '../src/run/redacted-output.ts'
-import { renderSingleCheck } from '../src/views/judge-now.ts'
 import { line, paintLines } from '../src/views/line.ts'
+import { renderSingleCheck } from '../src/views/single-check.ts'
 import { ManualClock } from './cluster-api/manual-clock.ts'
 import {
   createEntry,

@@ -6,7 +6,7 @@ import { type EndedRunRecord, emptyRecord } from '../gate/run-record.ts'
 import { readInputs } from '../inputs.ts'
 import { LogPrinter, renderMergedLog } from '../report/log.ts'
 import { redactRecord } from '../report/redact-record.ts'
-import { gateRollout, withRun } from '../run/start-run.ts'
+import { gateRollout, runOnCluster } from '../run/start-run.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag, runWithInputs } from './inputs.ts'
 import {
@@ -92,7 +92,7 @@ export function record(args: Arguments, context: CommandContext): Promise<number
     }
     const reporter = openTerminalLog(stdout, args.flags, context)
     const recording = { ...options, purpose: 'recording', reporter, inputs } as const
-    const gate = await withRun(recording, (run) => run.judge()).finally(() => reporter.close())
+    const gate = await runOnCluster(recording, (run) => run.runGate()).finally(() => reporter.close())
     if (gate !== undefined) printMessage(stdout, `Recorded to ${path}`)
     return cancelled.aborted ? cancelledCode : 0
   })
@@ -139,7 +139,7 @@ async function replayFile(
     const print = (lines: readonly string[]) => printLines(stdout, lines)
     const log = isJson ? undefined : new LogPrinter(print, logStyle(stdout, args.flags, context))
     const run = await RecordedRun.open({ ...common, overrides, reporter: log ?? {}, file })
-    const record = await run.judgeTargets()
+    const record = await run.gateTargets()
     log?.end(record)
     if (isJson) printReport(stdout, record)
     return exitCodeOf(record, run.inputs.onSuperseded)

@@ -11,12 +11,12 @@ import { displayName, type ParsedReferences, type Target } from '../plan/target.
 import { safeLine } from '../report/escape.ts'
 import type { Run, RunPlan } from '../run/run.ts'
 import type { RunOptions } from '../run/run-plan.ts'
-import { withRun } from '../run/start-run.ts'
+import { runOnCluster } from '../run/start-run.ts'
 import { releaseListsAtOnce } from '../thresholds.ts'
 import { type ChangeListener, ChangesView, type ObjectChange, type Part, redactChange } from '../views/changes.ts'
-import { renderSingleCheck } from '../views/judge-now.ts'
 import { type Paint, paintLines, stableText } from '../views/line.ts'
 import { changeJson, changeLines } from '../views/render-changes.ts'
+import { renderSingleCheck } from '../views/single-check.ts'
 import { Trace, type TraceState } from '../views/trace.ts'
 import { renderTrace } from '../views/trace-view.ts'
 import type { Arguments } from './arguments.ts'
@@ -65,7 +65,7 @@ function showRun(
     const common = { purpose, cancelled, reporter: quietReporter(stderr) }
     if (file === undefined) {
       const options = { ...read, ...connectionOf(context), ...common, findReferences }
-      return (await withRun(options, show)) ?? cancelledCode
+      return (await runOnCluster(options, show)) ?? cancelledCode
     }
     // Loaded when used, to keep the start of the other commands short.
     const { RecordedRun } = await import('../run/recorded-run.ts')
@@ -131,7 +131,7 @@ export function why(args: Arguments, context: CommandContext): Promise<number> {
     findReferences: wholeNamespace(args),
   } as const
   return showRun('why', args, context, options, async (run) => {
-    const record = await run.judgeNow()
+    const record = await run.checkOnce()
     if (cancelled.aborted) return cancelledCode
     if (isJson) printReport(stdout, record)
     else printLines(stdout, renderSingleCheck(record, logStyle(stdout, flags, context)))

@@ -13,11 +13,14 @@ import { maxRecordedLineCharacters, maxRecordedLines, maxRecordedMs, maxRecordin
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
 /**
- * Reads the header of a recording and adds defaults, so a few handwritten lines are a valid recording.
+/* Reads a recording: its header and its events, with limits, because anyone may have written the file. */
+
+/**
+ * Reads the header of a recording. Absent fields get defaults, so a few handwritten lines are a valid recording.
  * @throws UserError if the file cannot be read or is not a recording
  */
 export async function readHeader(path: string): Promise<RecordingHeader> {
-  const header = withoutNulls(parse(await firstLine(path)) ?? {}) as Partial<RecordingHeader>
+  const header = removeNulls(parseLine(await firstLine(path)) ?? {}) as Partial<RecordingHeader>
   if (header.recording === recordingVersion) {
     const { headerMistake } = await import('./recording-schema.ts')
     const why = headerMistake(header)
@@ -55,8 +58,9 @@ async function firstLine(path: string): Promise<string> {
 }
 
 /**
- * The events of a recording in order, read as a stream. A line that cannot be read ends the stream and is reported to
- * `onDamage`; a line that this version cannot use is skipped and reported to `onSkipped`.
+ * The events of a recording in their order. An event without a time has the time of the line before. A line that cannot
+ * be read ends the events, and is reported to `onDamage`. A line that this version cannot use is skipped, and is
+ * reported to `onSkipped`.
  */
 export async function* readEvents(
   path: string,
@@ -74,20 +78,20 @@ export async function* readEvents(
       number++
       if (line.trim() === '') continue
       if (latest === undefined) {
-        start = momentOf((parse(line) as Partial<RecordingHeader> | undefined)?.startedAt)
+        start = momentOf((parseLine(line) as Partial<RecordingHeader> | undefined)?.startedAt)
         latest = start ?? 0
         continue
       }
-      const event = eventOf(parse(line))
+      const event = parseEvent(parseLine(line))
       if (event === undefined) return onDamage(number, 'it is not an event of a recording')
       start ??= event.at
-      // A replay would pass all deadlines until then.
+      // Otherwise a replay would run through all deadlines before this time.
       if ((event.at ?? 0) - (start ?? 0) > maxRecordedMs)
         return onDamage(number, `its moment is more than ${duration(maxRecordedMs)} after the start`)
-      // The gate's time never decreases, even if the clock was set back during the recording.
+      // The time of a gate never decreases, even if the clock was set back during the recording.
       latest = Math.max(latest, event.at ?? latest)
-      const why = whyUnusable(event, eventMistake)
-      const observed = event.type === 'ERROR' ? failureIn(event) : event
+      const why = unusableReason(event, eventMistake)
+      const observed = event.type === 'ERROR' ? failureOfLine(event) : event
       if (why !== undefined) onSkipped(number, why)
       else if (observed !== undefined) yield { ...observed, at: latest } as FeedEvent
     }
@@ -96,16 +100,16 @@ export async function* readEvents(
   }
 }
 
-/** An event as a line contains it: only `type` and `at` are checked. */
+/** An event as written in a line: only the types of `type` and `at` are checked. */
 type WrittenEvent = { readonly type: string; readonly at?: number } & Partial<Record<string, unknown>>
 
-/** The event in a line, or its object as added; else undefined. Without `at`, it has the time of the line before. */
-function eventOf(line: unknown): WrittenEvent | undefined {
+/** The event in a line; undefined if there is none. A line with only an object is an `ADDED` event. */
+function parseEvent(line: unknown): WrittenEvent | undefined {
   if (!isObject(line)) return undefined
   const { at: moment, ...written } = (isKubeObject(line) ? { object: line } : line) as Record<string, unknown>
   const { object, ...others } = written
   const event: Record<string, unknown> =
-    object === undefined ? { ...(withoutNulls(others) as object) } : { ...written, object: limitObject(object) }
+    object === undefined ? { ...(removeNulls(others) as object) } : { ...written, object: limitObject(object) }
   const at = momentOf(moment)
   const type = event['type'] ?? (isKubeObject(event['object']) ? 'ADDED' : undefined)
   if (typeof type !== 'string' || (moment !== undefined && at === undefined)) return undefined
@@ -113,17 +117,17 @@ function eventOf(line: unknown): WrittenEvent | undefined {
   return { ...defaults, ...event, type, at }
 }
 
-/** The value without null fields, which mean absent fields. Only five levels are searched: no deeper field is read. */
-function withoutNulls(value: unknown, depth = 0): unknown {
+/** Removes null fields, which mean absent fields, from the upper five levels: deeper fields are not read. */
+function removeNulls(value: unknown, depth = 0): unknown {
   if (depth === 5) return value
-  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1))
+  if (Array.isArray(value)) return value.map((item) => removeNulls(item, depth + 1))
   if (!isObject(value)) return value
   const fields = Object.entries(value).filter(([, field]) => field !== null)
-  return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field, depth + 1)]))
+  return Object.fromEntries(fields.map(([name, field]) => [name, removeNulls(field, depth + 1)]))
 }
 
-/** The failure of an `ERROR` line; undefined for an expired resource version (410). */
-function failureIn(written: WrittenEvent): Failure | undefined {
+/** The failure in an `ERROR` line; undefined for an expired resource version (410), which is no failure. */
+function failureOfLine(written: WrittenEvent): Failure | undefined {
   const { code, message, lastSuccessAt, final } = written
   const request = Object.fromEntries(
     ['apiVersion', 'kind', 'namespace', 'name', 'labelSelector'].flatMap((field) =>
@@ -137,27 +141,28 @@ function failureIn(written: WrittenEvent): Failure | undefined {
   })
 }
 
-/** Why this version cannot use an event; undefined if it can. */
-function whyUnusable(event: WrittenEvent, eventMistake: (type: string, line: object) => string | undefined) {
+/** Why this version cannot use an event; undefined if the event is usable. */
+function unusableReason(event: WrittenEvent, eventMistake: (type: string, line: object) => string | undefined) {
   const { type, object } = event
   if (!['ADDED', 'MODIFIED', 'DELETED'].includes(type)) return eventMistake(type, event)
   return isKubeObject(object) ? explainWrongType(object) : 'its object lacks apiVersion, kind or name'
 }
 
-function parse(line: string): unknown {
-  // `trim` also removes a byte order mark, which `JSON.parse` rejects.
+function parseLine(line: string): unknown {
+  // `trim` removes a byte order mark, which `JSON.parse` rejects.
   return jsonValue(line.trim())
 }
 
-/** Called with the number of a line (the first is 1) and what is wrong with it. */
+/** Called with the number of an invalid line (the first is 1), and why it is invalid. */
 export type OnInvalidLine = (line: number, why: string) => void
 
-/** The size of the pieces in which a file is read. It is small, because damage loses the rest of its piece. */
+/** The size of the chunks in which a file is read. Damage loses the rest of its chunk, so chunks are small. */
 const readBytes = 4_096
 
 /**
- * The text of a file in chunks; gunzipped if the name ends in `.gz`. An incomplete file of a killed job is no error.
- * @throws the error of a damaged file, after the text before the damage
+ * The text of a file in chunks, gunzipped if the name ends in `.gz`. An incomplete file is no error: the job may have
+ * been killed.
+ * @throws an error at damage, after the text before the damage
  */
 async function* readText(path: string): AsyncGenerator<string> {
   const file = createReadStream(path, { highWaterMark: readBytes })
@@ -168,9 +173,9 @@ async function* readText(path: string): AsyncGenerator<string> {
 }
 
 /**
- * The lines of a file, without their line breaks. A last line that an error cuts off is omitted.
- * @throws Error at a line longer than `maxRecordedLineCharacters`, after the lines before it; also once the file
- * exceeds `maxRecordedLines` or `maxRecordingCharacters`
+ * The lines of a file, without line breaks. A line that is incomplete because of an error is omitted.
+ * @throws Error if a line exceeds `maxRecordedLineCharacters`, or the file exceeds `maxRecordedLines` or
+ * `maxRecordingCharacters`; always after the lines before
  */
 export async function* readLines(path: string): AsyncGenerator<string> {
   let parts: string[] = []
@@ -201,13 +206,13 @@ export async function* readLines(path: string): AsyncGenerator<string> {
 }
 
 /**
- * The maximum length of a text in a recording: above the limits of a redacted object, so that a recording is replayed as it
- * was written.
+ * The maximum length of a text in a recording. It is above the limit for objects of a cluster, so replays read a
+ * recording unchanged.
  */
 const maxTextLength = 16_384
 const maxDepth = 1_000
 
-/** Limits an object of a file, which may contain anything: a text to 16,384 characters, and nesting to 1,000 levels. */
+/** Limits an object that anyone may have written: its texts to 16,384 characters, its nesting to 1,000 levels. */
 export function limitObject(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.slice(0, maxTextLength)
   if (typeof value !== 'object' || value === null) return value

@@ -15,7 +15,7 @@ import { matchesSelector } from '../plan/names.ts'
 import { selectorCompleteMs } from '../thresholds.ts'
 import { readEvents } from './reader.ts'
 
-/** The kinds, names and answered requests of a recording. They replace a cluster if the header contains no targets. */
+/** The kinds, names and answered requests in a recording. If the header has no targets, targets are found here. */
 export class RecordingIndex {
   readonly #discovered: ApiResource[] = []
   /** By apiVersion and kind. */
@@ -51,29 +51,30 @@ export class RecordingIndex {
   }
 
   /**
-   * The requests that the server answered with a complete first list or a refusal. Other requests have no known result.
+   * The requests that the API server answered, with a complete first list or a refusal.
    */
-  get answered(): readonly WatchRequest[] {
+  get answeredRequests(): readonly WatchRequest[] {
     return [...this.#answered.values()]
   }
 
-  /** Whether the recording contains the first list of a request, or its refusal. */
+  /** Whether the recording contains the first list for a request, or its refusal. */
   hasAnswer(request: WatchRequest): boolean {
     for (const known of this.#answered.values()) if (isSupersetOf(known, request)) return true
     return false
   }
 
   /**
-   * The kinds that a reference can mean, most likely first: from discovery, common kinds with objects, other kinds with
-   * objects, and the remaining common kinds.
+   * The kinds that a reference may mean, the most likely first: those of the discovery, then common kinds with objects,
+   * other kinds with objects, other common kinds.
    */
   get kinds(): readonly ApiResource[] {
     const named = [...this.#kinds.values()]
-    const isNamed = (resource: ApiResource) => named.some(({ apiVersion, kind }) => isKind(resource, apiVersion, kind))
+    const isNamed = (resource: ApiResource) =>
+      named.some(({ apiVersion, kind }) => servesKind(resource, apiVersion, kind))
     const known = [...this.#discovered, ...commonKinds]
     const guessed = named
-      .filter(({ apiVersion, kind }) => !known.some((each) => isKind(each, apiVersion, kind)))
-      .map(({ apiVersion, kind, isNamespaced }) => resource(apiVersion, kind, isNamespaced))
+      .filter(({ apiVersion, kind }) => !known.some((each) => servesKind(each, apiVersion, kind)))
+      .map(({ apiVersion, kind, isNamespaced }) => kindResource(apiVersion, kind, isNamespaced))
     return [
       ...this.#discovered,
       ...commonKinds.filter(isNamed),
@@ -82,14 +83,15 @@ export class RecordingIndex {
     ]
   }
 
-  /** The namespace of all objects; undefined for several or none. */
+  /** The only namespace of the objects; undefined if there are several or none. */
   get onlyNamespace(): string | undefined {
     return this.#namespaces.size === 1 ? [...this.#namespaces][0] : undefined
   }
 
   /**
-   * The names of the objects in the first list of a kind that match the selector. If none does, the first later
-   * matches, within `selectorCompleteMs` of each other: a gate waits for them in the same way (`matchSelections`).
+   * The names of the objects of a kind that match a selector in the first list. If none matches, the names of the first
+   * matches after the list, within `selectorCompleteMs`. A live gate waits for matches in the same way
+   * (`matchSelections`).
    */
   namesOf({ apiVersion, kind, namespace, labelSelector = '', release }: Selection): readonly string[] {
     const matches = [...this.#kinds.values()]
@@ -123,7 +125,7 @@ export class RecordingIndex {
   }
 }
 
-/** The objects of one kind in a recording. */
+/** The objects in a recording that are of one kind. */
 interface KindIndex extends KindName {
   isNamespaced: boolean
   /** Whether the first list is complete. */
@@ -132,18 +134,18 @@ interface KindIndex extends KindName {
 }
 
 interface IndexedObject extends ObjectMeta {
-  /** When the object was first seen, in milliseconds since the epoch; undefined in the first list. */
+  /** When the object appeared, in milliseconds since the epoch; undefined if the first list contains it. */
   readonly createdAt?: number | undefined
 }
 
-/** Whether a resource serves this kind, in any version. */
-export function isKind(resource: ApiResource, apiVersion: string, kind: string): boolean {
+/** Whether a resource is that of a kind, in any version. */
+export function servesKind(resource: ApiResource, apiVersion: string, kind: string): boolean {
   return resource.kind === kind && resource.group === groupOf(apiVersion)
 }
 
 /**
- * Reads a whole recording. Ignores damage, which the replay reports.
- * @throws the reason of the signal
+ * Reads a whole recording into an index. Ignores damage, because the replay reports it.
+ * @throws the reason of the aborted signal
  */
 export async function indexRecording(path: string, cancelled?: AbortSignal): Promise<RecordingIndex> {
   const index = new RecordingIndex()
@@ -152,8 +154,8 @@ export async function indexRecording(path: string, cancelled?: AbortSignal): Pro
   return index
 }
 
-/** The resource of a kind, with the plural that its name suggests. */
-function resource(apiVersion: string, kind: string, namespaced: boolean, ...shortNames: string[]): ApiResource {
+/** The API resource of a kind. The plural is derived from the name of the kind. */
+function kindResource(apiVersion: string, kind: string, namespaced: boolean, ...shortNames: string[]): ApiResource {
   const group = groupOf(apiVersion)
   const version = group === '' ? apiVersion : apiVersion.slice(group.length + 1)
   const singular = kind.toLowerCase()
@@ -165,33 +167,33 @@ function resource(apiVersion: string, kind: string, namespaced: boolean, ...shor
  * Gateway API 1.4).
  */
 const commonKinds: readonly ApiResource[] = [
-  resource('v1', 'ConfigMap', true, 'cm'),
-  resource('v1', 'Event', true, 'ev'),
-  resource('v1', 'Namespace', false, 'ns'),
-  resource('v1', 'PersistentVolumeClaim', true, 'pvc'),
-  resource('v1', 'Pod', true, 'po'),
-  resource('v1', 'ReplicationController', true, 'rc'),
-  resource('v1', 'Secret', true),
-  resource('v1', 'Service', true, 'svc'),
-  resource('v1', 'ServiceAccount', true, 'sa'),
-  resource('apps/v1', 'ControllerRevision', true),
-  resource('apps/v1', 'DaemonSet', true, 'ds'),
-  resource('apps/v1', 'Deployment', true, 'deploy'),
-  resource('apps/v1', 'ReplicaSet', true, 'rs'),
-  resource('apps/v1', 'StatefulSet', true, 'sts'),
-  resource('autoscaling/v2', 'HorizontalPodAutoscaler', true, 'hpa'),
-  resource('batch/v1', 'CronJob', true, 'cj'),
-  resource('batch/v1', 'Job', true),
-  resource('discovery.k8s.io/v1', 'EndpointSlice', true),
-  resource('networking.k8s.io/v1', 'Ingress', true, 'ing'),
-  resource('networking.k8s.io/v1', 'NetworkPolicy', true, 'netpol'),
-  resource('policy/v1', 'PodDisruptionBudget', true, 'pdb'),
-  resource('rbac.authorization.k8s.io/v1', 'Role', true),
-  resource('rbac.authorization.k8s.io/v1', 'RoleBinding', true),
-  resource('rbac.authorization.k8s.io/v1', 'ClusterRole', false),
-  resource('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', false),
-  resource('gateway.networking.k8s.io/v1', 'Gateway', true, 'gtw'),
-  resource('gateway.networking.k8s.io/v1', 'HTTPRoute', true),
-  resource('apiextensions.k8s.io/v1', 'CustomResourceDefinition', false, 'crd', 'crds'),
-  resource('apiregistration.k8s.io/v1', 'APIService', false),
+  kindResource('v1', 'ConfigMap', true, 'cm'),
+  kindResource('v1', 'Event', true, 'ev'),
+  kindResource('v1', 'Namespace', false, 'ns'),
+  kindResource('v1', 'PersistentVolumeClaim', true, 'pvc'),
+  kindResource('v1', 'Pod', true, 'po'),
+  kindResource('v1', 'ReplicationController', true, 'rc'),
+  kindResource('v1', 'Secret', true),
+  kindResource('v1', 'Service', true, 'svc'),
+  kindResource('v1', 'ServiceAccount', true, 'sa'),
+  kindResource('apps/v1', 'ControllerRevision', true),
+  kindResource('apps/v1', 'DaemonSet', true, 'ds'),
+  kindResource('apps/v1', 'Deployment', true, 'deploy'),
+  kindResource('apps/v1', 'ReplicaSet', true, 'rs'),
+  kindResource('apps/v1', 'StatefulSet', true, 'sts'),
+  kindResource('autoscaling/v2', 'HorizontalPodAutoscaler', true, 'hpa'),
+  kindResource('batch/v1', 'CronJob', true, 'cj'),
+  kindResource('batch/v1', 'Job', true),
+  kindResource('discovery.k8s.io/v1', 'EndpointSlice', true),
+  kindResource('networking.k8s.io/v1', 'Ingress', true, 'ing'),
+  kindResource('networking.k8s.io/v1', 'NetworkPolicy', true, 'netpol'),
+  kindResource('policy/v1', 'PodDisruptionBudget', true, 'pdb'),
+  kindResource('rbac.authorization.k8s.io/v1', 'Role', true),
+  kindResource('rbac.authorization.k8s.io/v1', 'RoleBinding', true),
+  kindResource('rbac.authorization.k8s.io/v1', 'ClusterRole', false),
+  kindResource('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', false),
+  kindResource('gateway.networking.k8s.io/v1', 'Gateway', true, 'gtw'),
+  kindResource('gateway.networking.k8s.io/v1', 'HTTPRoute', true),
+  kindResource('apiextensions.k8s.io/v1', 'CustomResourceDefinition', false, 'crd', 'crds'),
+  kindResource('apiregistration.k8s.io/v1', 'APIService', false),
 ]

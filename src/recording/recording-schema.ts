@@ -3,11 +3,11 @@ import type { Target } from '../plan/target.ts'
 import { answerBodyCharacters } from '../thresholds.ts'
 import type { RecordingHeader } from './writer.ts'
 
-// The schema of a recording. Only code that reads recordings loads this module, because loading zod takes 40 ms.
+// The schema of the lines of a recording. Only readers of recordings load this module, because zod takes 40 ms to load.
 const moment = z.iso.datetime().describe('A moment in UTC, ISO 8601')
 const at = moment.describe('When this was observed, in UTC, ISO 8601')
 
-/** The objects that a watch reads. */
+/** The fields that identify a watch: the objects that it reads. */
 const request = {
   apiVersion: z.string(),
   kind: z.string(),
@@ -29,7 +29,7 @@ const object = z
   })
   .meta({ id: 'KubeObject', description: 'The object as the API server returned it, after redaction' })
 
-/** A time in milliseconds, of at most a year. */
+/** A duration in milliseconds, at most a year. */
 const clock = z
   .number()
   .min(0)
@@ -163,18 +163,18 @@ const event = z
   ])
   .meta({ id: 'Event' })
 
-/** One line of a recording: the first is the header. */
+/** A line of a recording: the first line is the header, all others are events. */
 export const recordingLineSchema = z.union([header, event])
 
 /** `recordingLineSchema` as JSON Schema (draft 2020-12); `npm run docs` writes it to schemas/recording.schema.json. */
 export function recordingJsonSchema(): object {
-  // `input` leaves objects open: fields may be added to lines.
+  // With `input`, the schema permits unknown fields: later versions may add fields.
   return { ...z.toJSONSchema(recordingLineSchema, { io: 'input' }), title: 'Rollout Gate recording line' }
 }
 
-/** The schema for reading a header: a handwritten recording may omit most fields. */
+/** The schema for reading a header. A handwritten header may omit most fields. */
 const writtenHeader = header.omit({ recording: true, targets: true }).extend({ startedAt: z.string() }).partial()
-/** The schema for reading each type of event that contains no object. */
+/** The schemas for reading events without an object, by their type. */
 const written: Readonly<Record<string, z.ZodType>> = {
   DISCOVERY: z.object({ resources: z.array(resource.partial({ namespaced: true, status: true })) }),
   SYNCED: z.object(request),
@@ -187,23 +187,23 @@ const written: Readonly<Record<string, z.ZodType>> = {
 }
 const writtenTargets = z.array(target.partial({ clocks: true }))
 
-/** What is wrong with the types of a header; undefined if nothing. Targets are not checked. */
+/** Which field of a header has the wrong type; undefined if none. Targets are not checked. */
 export function headerMistake(line: object): string | undefined {
-  return mistakeIn(line, writtenHeader)
+  return schemaMistake(line, writtenHeader)
 }
 
-/** What is wrong with an event without an object; undefined if nothing. */
+/** What is wrong with an event that has no object; undefined if the event is valid. */
 export function eventMistake(type: string, line: object): string | undefined {
   const schema = Object.hasOwn(written, type) ? written[type] : undefined
-  return schema === undefined ? `${type} is unknown to this version` : mistakeIn(line, schema)
+  return schema === undefined ? `${type} is unknown to this version` : schemaMistake(line, schema)
 }
 
-function mistakeIn(line: object, schema: z.ZodType): string | undefined {
+function schemaMistake(line: object, schema: z.ZodType): string | undefined {
   const [issue] = schema.safeParse(line).error?.issues ?? []
   return issue && `${issue.path.join('.')} is missing or has the wrong type`
 }
 
-/** Whether all targets of a header have the types that the gate relies on. */
+/** Whether the targets of a header have the types that the gate expects. */
 export function areTargets(value: unknown): value is readonly Target[] {
   return writtenTargets.safeParse(value).success
 }

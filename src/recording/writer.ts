@@ -11,6 +11,8 @@ import { type Inputs, inputDefinitions } from '../inputs.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
 import type { Target } from '../plan/target.ts'
 
+/* Writes a recording: its header and its events, redacted. */
+
 /** The first line of a recording. */
 export interface RecordingHeader {
   readonly recording: 'rollout-gate/v1'
@@ -26,12 +28,12 @@ export interface RecordingHeader {
 
 export const recordingVersion = 'rollout-gate/v1'
 
-/** One line of a recording, without its line break. A failure is a line of type `ERROR` with the HTTP status. */
+/** The line of an event, without a line break. A failure becomes a line of type `ERROR` with the HTTP status. */
 export function formatEvent({ at, ...observation }: FeedEvent): string {
-  return JSON.stringify({ at: new Date(at).toISOString(), ...fieldsOf(observation) })
+  return JSON.stringify({ at: new Date(at).toISOString(), ...recordedFields(observation) })
 }
 
-function fieldsOf(observation: Observation): object {
+function recordedFields(observation: Observation): object {
   switch (observation.type) {
     case 'UNAVAILABLE': {
       const { type: _type, code, lastSuccessAt, ...rest } = observation
@@ -49,7 +51,7 @@ function fieldsOf(observation: Observation): object {
   }
 }
 
-/** Writes a recording. Each line is flushed, so the file is usable even if the process is killed. */
+/** Writes a recording. Each line is flushed, so that the file is usable even if the process is killed. */
 export class RecordingWriter {
   readonly #sink: Writable
   readonly #gzip: Gzip | undefined
@@ -58,16 +60,16 @@ export class RecordingWriter {
   readonly #redact: (text: string) => string
 
   /**
-   * Creates the file, readable for its owner alone, or empties it; compresses it if the name ends in `.gz`.
-   * @param redact replaces the secrets of a text. The header is redacted with the first event: targets contain their
-   * manifests.
+   * Creates or empties the file, which only its owner may read. It is compressed if the name ends in `.gz`.
+   * @param redact replaces the secrets in a text. The header contains manifests, so the header is redacted and written
+   * with the first event
    * @throws the error of the file system if the file cannot be opened for writing
    */
   constructor(path: string, header: RecordingHeader, redact: (text: string) => string = (text) => text) {
     mkdirSync(dirname(path), { recursive: true })
     const file = createWriteStream(path, { fd: openSync(path, 'w', 0o600) })
     this.#done = finished(file)
-    // `end` reports an error such as a full disk; avoid an unhandled rejection before that.
+    // `end` reports errors such as a full disk. Without this handler, an earlier error would be an unhandled rejection.
     this.#done.catch(() => {})
     this.#gzip = path.endsWith('.gz') ? createGzip() : undefined
     this.#gzip?.pipe(file)
@@ -76,11 +78,11 @@ export class RecordingWriter {
     this.#redact = redact
   }
 
-  /** Writes an event, redacted; except discovery, which contains only names of kinds. */
+  /** Writes an event, redacted unless it is the discovery, which contains only names of kinds. */
   write(event: FeedEvent): void {
-    if (this.#header !== undefined) this.#line(JSON.stringify(redactTexts(this.#header, this.#redact)))
+    if (this.#header !== undefined) this.#writeLine(JSON.stringify(redactTexts(this.#header, this.#redact)))
     this.#header = undefined
-    this.#line(formatEvent(event.type === 'DISCOVERY' ? event : (redactTexts(event, this.#redact) as FeedEvent)))
+    this.#writeLine(formatEvent(event.type === 'DISCOVERY' ? event : (redactTexts(event, this.#redact) as FeedEvent)))
   }
 
   /**
@@ -93,7 +95,7 @@ export class RecordingWriter {
     await this.#done
   }
 
-  #line(text: string): void {
+  #writeLine(text: string): void {
     this.#sink.write(`${text}\n`)
     this.#gzip?.flush(constants.Z_SYNC_FLUSH)
   }
@@ -101,7 +103,7 @@ export class RecordingWriter {
 
 /**
  * Creates the recording of a gate.
- * @param redact replaces the secrets of a text
+ * @param redact replaces the secrets in a text
  * @throws the error of the file system if the file cannot be opened for writing
  */
 export async function startRecording(
@@ -110,7 +112,7 @@ export async function startRecording(
   { written }: Pick<Inputs, 'written'>,
   redact: (text: string) => string,
 ): Promise<RecordingWriter> {
-  // The parser is loaded only for recordings with `http-checks`.
+  // Only recordings with `http-checks` need the parser.
   const linesOf = written.has('http-checks') ? (await import('../plan/checks.ts')).linesForRecording : undefined
   const inputs = inputDefinitions.flatMap(({ name, isRecorded }) => {
     const text = written.get(name)

@@ -25,6 +25,8 @@ import {
   shownHistoryMs,
 } from '../thresholds.ts'
 
+/* Streams the logs of containers, limits their output, and orders them with the entries of the gate. */
+
 interface LiveLogsOptions {
   readonly gate: Pick<Gate, 'gatedPods'>
   readonly targets: readonly Target[]
@@ -32,12 +34,12 @@ interface LiveLogsOptions {
   readonly streamed: ReadonlySet<number>
   readonly source: LogSource
   readonly clock: Clock
-  /** Start of the gate, on the server's clock. */
+  /** The start of the gate on the server's clock, in milliseconds since the epoch. */
   readonly startedAt: number
   readonly listener: {
     readonly onEntry: (entry: Entry) => void
     readonly onLog: (output: LogOutput) => void
-    /** Called once for each different warning. The text is raw: renderers escape it. */
+    /** Called once for each kind of warning. The text is raw: renderers escape it. */
     readonly onWarning: (text: string) => void
     readonly cancelled: AbortSignal
   }
@@ -51,8 +53,8 @@ interface Stream {
 }
 
 /**
- * Shows the logs selected by `stream-logs`, in order with the gate's timeline entries. These are the logs of all
- * containers, init containers and sidecars in pods of the gated revision. Logs never change a verdict.
+ * Shows the logs that `stream-logs` selects, in order with the gate's timeline entries: of all containers, init
+ * containers and sidecars in pods of the gated revision. Logs never change a verdict.
  */
 export class LiveLogs {
   readonly #options: LiveLogsOptions
@@ -61,7 +63,7 @@ export class LiveLogs {
   readonly #streams = new Map<string, Stream>()
   readonly #warned = new Set<string>()
   #isScheduled = false
-  /** Entries that wait until the log lines before them are shown, that is, until `#untilShown` resolves. */
+  /** Entries that wait until `#untilShown` resolves, which is when the log lines before them are shown. */
   #waitingEntries: Entry[] = []
   #untilShown: Promise<unknown> | undefined
 
@@ -70,12 +72,12 @@ export class LiveLogs {
   }
 
   /**
-   * Shows an entry. The verdict of a target is shown after the last lines of the target's ended containers. Later
-   * entries wait too, so the order of the entries stays.
+   * Shows an entry. The verdict of a target is shown after the last log lines of its ended containers. Later entries
+   * wait too, to keep the order.
    */
-  entry(entry: Entry): void {
+  showEntry(entry: Entry): void {
     const isEnd = entry.kind === 'verdict' && entry.target !== undefined
-    const before = isEnd ? this.#complete(entry.target) : undefined
+    const before = isEnd ? this.#finishEnded(entry.target) : undefined
     if (before !== undefined) {
       const waiting = Promise.all([this.#untilShown, before]).then(() => {
         if (this.#untilShown === waiting) this.#flush()
@@ -92,21 +94,21 @@ export class LiveLogs {
     for (const entry of this.#waitingEntries.splice(0)) this.#options.listener.onEntry(entry)
   }
 
-  /** Reads the pods in the next microtask, once for several calls. */
+  /** Opens or updates the streams of all pods in the next microtask. Several calls cause one update. */
   update(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
     queueMicrotask(() => {
       this.#isScheduled = false
-      for (const target of this.#options.streamed) this.#read(target, false)
+      for (const target of this.#options.streamed) this.#updateStreams(target, false)
     })
   }
 
-  /** Shows the remaining lines, for at most `lastLogLinesMs`, and ends all streams. */
+  /** Shows the remaining lines, which may take `lastLogLinesMs`, and ends all streams. */
   async finish(): Promise<void> {
-    for (const target of this.#options.streamed) this.#read(target, this.#isJob(target))
+    for (const target of this.#options.streamed) this.#updateStreams(target, this.#isJob(target))
     const { aborted } = this.#options.listener.cancelled
-    await this.#finish([...this.#streams.values()], aborted ? lastLogLinesWhenCancelledMs : lastLogLinesMs)
+    await this.#finishStreams([...this.#streams.values()], aborted ? lastLogLinesWhenCancelledMs : lastLogLinesMs)
     this.#flush()
   }
 
@@ -116,23 +118,23 @@ export class LiveLogs {
     this.#flush()
   }
 
-  /** Shows the last lines of a target's ended containers; undefined if it has none or its logs are not shown. */
-  #complete(target: number): Promise<void> | undefined {
+  /** Shows the last lines of a target's ended containers. Undefined if no shown container of the target has ended. */
+  #finishEnded(target: number): Promise<void> | undefined {
     if (!this.#options.streamed.has(target)) return undefined
     const isJob = this.#isJob(target)
-    this.#read(target, isJob)
+    this.#updateStreams(target, isJob)
     const ended = [...this.#streams.values()].filter(
       (stream) => stream.target === target && (isJob || stream.log.hasEnded),
     )
-    return ended.length === 0 ? undefined : this.#finish(ended, lastLogLinesMs)
+    return ended.length === 0 ? undefined : this.#finishStreams(ended, lastLogLinesMs)
   }
 
-  /** The pods of a Job end by themselves, so all logs of a Job end together with the target. */
+  /** Whether a target is a Job. The pods of a Job end by themselves, so all its logs end with the target. */
   #isJob(target: number): boolean {
     return this.#options.targets[target]?.kind === 'Job'
   }
 
-  async #finish(streams: readonly Stream[], limitMs: number): Promise<void> {
+  async #finishStreams(streams: readonly Stream[], limitMs: number): Promise<void> {
     if (streams.length === 0) return
     const ended = await awaitAtMost(this.#options.clock, limitMs, Promise.all(streams.map(({ log }) => log.finish())))
     if (ended === undefined)
@@ -141,20 +143,21 @@ export class LiveLogs {
   }
 
   /**
-   * Starts or updates the logs of a target's containers.
-   * @param withUnstarted also of containers that seem not started: a container's status may arrive later than the end of its Job
+   * Opens or updates the streams of a target's containers.
+   * @param withUnstarted whether to open the logs of containers that seem not started: the status of a container may
+   * arrive later than the end of its Job
    */
-  #read(target: number, withUnstarted: boolean): void {
+  #updateStreams(target: number, withUnstarted: boolean): void {
     for (const pod of this.#options.gate.gatedPods(target)) {
       for (const { container, status } of containersOf(pod)) {
-        const run = runOf(status)
-        if (run !== undefined) this.#streamOf(target, pod, container.name).log.update(run)
-        else if (withUnstarted) this.#streamOf(target, pod, container.name)
+        const run = latestRun(status)
+        if (run !== undefined) this.#findOrOpenStream(target, pod, container.name).log.update(run)
+        else if (withUnstarted) this.#findOrOpenStream(target, pod, container.name)
       }
     }
   }
 
-  #streamOf(target: number, { metadata }: Pod, container: string): Stream {
+  #findOrOpenStream(target: number, { metadata }: Pod, container: string): Stream {
     const { namespace = 'default', name: pod, uid = pod } = metadata
     const key = `${target} ${uid} ${container}`
     const stream = this.#streams.get(key) ?? this.#open(target, { namespace, pod, container })
@@ -166,7 +169,7 @@ export class LiveLogs {
     const { source, clock, startedAt, listener } = this.#options
     const { pod, container } = ref
     const throttle = new LogThrottle(clock, this.#allowance, (output) => {
-      // An entry that waits is shown after the line, so the line gets no later time than that entry.
+      // A waiting entry is shown after this line, so the line must not have a later time.
       const at = Math.min(clock.now(), this.#waitingEntries[0]?.at ?? Infinity)
       listener.onLog({ at, target, pod, container, ...output })
       if (this.#allowance.lines <= 0) this.#warn('allowance', allowanceUsedUp)
@@ -200,22 +203,22 @@ export class LiveLogs {
 const allowanceUsedUp = `${liveLogLines} lines of logs were shown. From now on only the last ${liveLogTailLines} lines of each container are shown, at its end.`
 const allSlotsTaken = `${liveLogStreams} logs are shown at a time. Others follow as these end.`
 
-/** The latest run of a container, by its status; undefined before the first run. */
-function runOf(status: ContainerStatus | undefined): ContainerRun | undefined {
+/** The latest run of a container according to its status; undefined before the first run. */
+function latestRun(status: ContainerStatus | undefined): ContainerRun | undefined {
   const { state = {}, lastState = {}, restartCount = 0 } = status ?? {}
   if (state.running) return { restarts: restartCount, hasEnded: false }
-  // While a restart is pending, the status has the restart count of the run before.
+  // While a restart is pending, the status still contains the restart count of the previous run.
   return state.terminated || lastState.terminated ? { restarts: restartCount, hasEnded: true } : undefined
 }
 
-/** How many more lines may be shown, for all containers together. The last lines of each container do not count. */
+/** How many more lines may be shown of all containers together. The last lines of each container do not count. */
 interface LineAllowance {
   lines: number
 }
 
 /**
- * Limits the output of one container's log. The first lines are shown immediately. Then, every `liveLogIntervalMs`, the
- * newest lines are shown with the number of omitted lines. The last lines are always shown.
+ * Limits the output of one container's log. The first lines are shown at once. Later, every `liveLogIntervalMs` shows
+ * the newest lines and the number of omitted lines. The last lines are always shown.
  */
 export class LogThrottle {
   readonly #clock: Clock
@@ -251,13 +254,13 @@ export class LogThrottle {
     this.#stopTimer ??= this.#clock.after(liveLogIntervalMs, () => this.#showNewest())
   }
 
-  /** Shows a note after the lines before it. */
+  /** Shows the waiting lines, then a note. */
   note(text: string): void {
     this.flush()
     this.#show({ type: 'note', text })
   }
 
-  /** Shows the lines that wait, without waiting for the timer. */
+  /** Shows the waiting lines now. */
   flush(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
@@ -291,14 +294,14 @@ export interface LogSource {
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>>
 }
 
-/** One run of a container, from its start to its end. */
+/** A run of a container: the time from a start or restart to the next end. */
 export interface ContainerRun {
-  /** The container's restart count during the run, which identifies the run. */
+  /** The restart count of the container during the run. It identifies the run. */
   readonly restarts: number
   readonly hasEnded: boolean
 }
 
-/** Shows the lines of a log. */
+/** Prints the lines of a log. */
 interface LogView {
   add(line: LogLine): void
   /** Called at the end of each run, and when the log is closed. */
@@ -310,14 +313,14 @@ interface ContainerLogResources {
   readonly source: LogSource
   readonly clock: Clock
   readonly slots: Semaphore
-  /** Called when the log cannot be read, even after retries. */
+  /** Called if the log cannot be read, even after retries. */
   readonly onFailure: (error: unknown) => void
 }
 
 /**
- * Reads one container's log while the container writes it. If a stream breaks or the container restarts, the next
- * stream begins with the latest line of the previous stream; no line is shown twice. The container's status starts a
- * stream but never ends one, because the last lines may arrive later than the status.
+ * Reads one container's log while the container writes it. If the stream breaks or the container restarts, the next
+ * stream starts at the latest line, and no line is shown twice. The container's status starts a stream, but never ends
+ * one: the last lines may arrive later than the status.
  */
 export class ContainerLog {
   readonly #ref: ContainerRef
@@ -325,18 +328,18 @@ export class ContainerLog {
   readonly #view: LogView
   /** The time of the oldest line to read. */
   readonly #oldest: number
-  /** The time of the latest line; a new stream repeats the lines until then. */
+  /** The time of the latest line. A new stream repeats lines up to this time. */
   #latest = 0
   readonly #done = Promise.withResolvers<void>()
   #run: ContainerRun | undefined
   #lastOpenedRun = -1
-  /** The restart count of the last run that was read completely; -1: none. */
+  /** The restart count of the last run that was read completely; -1 for none. */
   #lastReadRun = -1
-  /** Streams opened since the last line. */
+  /** The number of streams that were opened since the last line. */
   #attempts = 0
   /** The restart count of the run that wrote the last line. */
   #lastShownRun: number | undefined
-  /** The last message of the kubelet. */
+  /** The last message of the kubelet in the log. */
   #kubeletLine: string | undefined
   #state: 'idle' | 'reading' | 'finishing' | 'closed' = 'idle'
   #stream = new AbortController()
@@ -365,8 +368,8 @@ export class ContainerLog {
   }
 
   /**
-   * Reads the lines written so far, and then closes. Resolves when this is done or `close` is called. If the container
-   * runs and its log still waits for a slot, closes at once.
+   * Reads the lines that exist now, then closes. Resolves when the log is closed. If the container runs and its log
+   * still waits for a slot, it closes at once.
    */
   finish(): Promise<void> {
     if (this.#state === 'finishing' || this.#isClosed) return this.#done.promise
@@ -409,7 +412,7 @@ export class ContainerLog {
     return this.#run !== undefined && this.#lastReadRun < this.#run.restarts
   }
 
-  /** Reads the log of the present run until the stream ends, and waits before the next attempt. */
+  /** Reads the log of the present run until the stream ends. Then waits before the next attempt. */
   async #readRun(): Promise<void> {
     const { slots } = this.#resources
     await slots.acquire()
@@ -424,25 +427,25 @@ export class ContainerLog {
         }
       }
     } catch (error) {
-      pauseMs = this.#handleFailure(error)
+      pauseMs = this.#delayAfterFailure(error)
     } finally {
       slots.release()
     }
-    // If the status changed during the request, the next run is read without a pause.
+    // If the status has changed during the request, the next run is read at once.
     if (this.#run === run && this.#hasMore && pauseMs > 0) await this.#pause(pauseMs)
   }
 
   async #open(restarts: number): Promise<boolean> {
     const before = this.#lastOpenedRun
     this.#lastOpenedRun = Math.max(before, restarts)
-    // The run before this one started and ended between two versions of the status.
+    // The status never showed the previous run, so the log of that run was not read yet.
     if (restarts > before + 1) await this.#readStream(restarts - 1, true).catch(() => {})
     return this.#readStream(restarts, false)
   }
 
   /**
-   * Reads one stream from the latest line on. In the state `finishing`, the stream ends with the lines written so far;
-   * else it ends with the container. Returns false if `#interrupt` or `#watchSilence` ended the stream.
+   * Reads one stream, from the latest line. The stream ends with the container; in the state `finishing`, with the
+   * lines that exist now. Returns false if `#interrupt` or `#abortIfSilent` ended the stream.
    */
   async #readStream(run: number, previous: boolean): Promise<boolean> {
     const { source } = this.#resources
@@ -450,7 +453,7 @@ export class ContainerLog {
     const stream = new AbortController()
     this.#stream = stream
     this.#lastLineAt = this.#resources.clock.now()
-    this.#watchSilence(stream)
+    this.#abortIfSilent(stream)
     this.#attempts += 1
     const request: LogStreamRequest = {
       ...this.#ref,
@@ -464,9 +467,9 @@ export class ContainerLog {
       for await (const line of await source.followLog(request, stream.signal)) {
         if (this.#isClosed) break
         this.#lastLineAt = this.#resources.clock.now()
-        // Lines of stdout and stderr may be out of order. The repeated lines are the first ones, so none follows a new line.
+        // Lines of stdout and stderr may be out of order, but repeated lines always come before new lines.
         if (line.at !== undefined) isRepeated &&= line.at <= this.#latest
-        if (line.at === undefined ? this.#isNewMessage(line) : !isRepeated) this.#emit(line, run)
+        if (line.at === undefined ? this.#isNewMessage(line) : !isRepeated) this.#showLine(line, run)
       }
     } catch (error) {
       if (!stream.signal.aborted) throw error
@@ -479,22 +482,25 @@ export class ContainerLog {
     return isWhole
   }
 
-  /** Aborts a stream without a line for `logSilenceMs`. No timer is set for each line, because there may be many lines. */
-  #watchSilence(stream: AbortController): void {
+  /**
+   * Aborts a stream that has had no line for `logSilenceMs`. One timer checks this: a timer for each line would be
+   * slow.
+   */
+  #abortIfSilent(stream: AbortController): void {
     const { clock } = this.#resources
     const leftMs = this.#lastLineAt + logSilenceMs - clock.now()
     if (leftMs <= 0) stream.abort()
-    else this.#stopSilenceTimer = clock.after(leftMs, () => this.#watchSilence(stream))
+    else this.#stopSilenceTimer = clock.after(leftMs, () => this.#abortIfSilent(stream))
   }
 
-  /** Whether a line without a time, a message of the kubelet, is new: every stream repeats the last one. */
+  /** Whether a message of the kubelet (a line without a time) is new: every stream repeats the last message. */
   #isNewMessage({ text }: LogLine): boolean {
     const isNew = text !== this.#kubeletLine
     this.#kubeletLine = text
     return isNew
   }
 
-  #emit(line: LogLine, run: number): void {
+  #showLine(line: LogLine, run: number): void {
     this.#latest = Math.max(this.#latest, line.at ?? 0)
     this.#attempts = 0
     if (run > (this.#lastShownRun ?? run)) this.#view.note('restarted')
@@ -502,13 +508,13 @@ export class ContainerLog {
     this.#view.add(line)
   }
 
-  /** Returns the delay before the next attempt. */
-  #handleFailure(error: unknown): number {
+  /** Reports or ignores a failure. Returns the delay before the next attempt, in milliseconds. */
+  #delayAfterFailure(error: unknown): number {
     const failure = logFailureOf(error)
     const isGone = failure === 'gone'
     const isPermanent = isGone || failure === 'refused'
     const isLastAttempt = isPermanent || this.#state === 'finishing'
-    // The status may report the start of a container too early, or never.
+    // The failure is not reported if the container has not started, or if the log is gone after its lines were shown.
     const isReported =
       failure !== 'not-started' && this.#run !== undefined && !(isGone && this.#lastShownRun !== undefined)
     if (isReported && (isLastAttempt || this.#attempts >= reportedLogAttempts)) this.#resources.onFailure(error)

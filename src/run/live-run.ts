@@ -16,15 +16,18 @@ import { withComparableManifests } from '../plan/manifest-equality.ts'
 import type { Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, singleCheckMs } from '../thresholds.ts'
-import type { Checker } from './checker.ts'
+import type { HttpChecker } from './http-checker.ts'
 import type { LiveLogs } from './live-logs.ts'
 import { RedactedOutput, type TextQueue } from './redacted-output.ts'
 import { Run, type RunPlan } from './run.ts'
 import { type LivePlan, type LiveSource, planTargets, type RunOptions } from './run-plan.ts'
 
 /**
+/* A run on a cluster: it connects the gate with watches, evidence, logs, http checks and the recording. */
+
+/**
  * Finds the targets, and returns the run that judges them. Undefined if `until` was aborted first.
- * @param awaited the revisions of Helm releases that the gate has waited for; empty for the first plan
+ * @param awaited the revisions of Helm releases for which the gate has waited; empty for the first plan
  * @throws UserError for invalid input
  */
 export async function planLiveRun(
@@ -40,7 +43,7 @@ export async function planLiveRun(
 type Plan = LivePlan & RunPlan
 
 /**
- * Adds the settings, and for a gate the checks after its targets are ready. The code of these checks is loaded only if needed.
+ * Adds the settings to a plan, and for a gate `http-checks` and `hold`. Their code is loaded only if needed.
  * @throws UserError if the credentials may not forward ports of pods, and requests must be sent to pods
  */
 async function completePlan(
@@ -66,8 +69,8 @@ async function completePlan(
   if (purpose !== 'gate' || checks === undefined) return plan
   const { AfterReady } = await import('../gate/after-ready.ts')
   if (checks.httpChecks.length > 0) {
-    const { reviewAccess } = await import('./checker.ts')
-    await reviewAccess(checks.httpChecks, cluster)
+    const { checkPortForwardAccess } = await import('./http-checker.ts')
+    await checkPortForwardAccess(checks.httpChecks, cluster)
   }
   return { ...plan, afterReady: new AfterReady(checks) }
 }
@@ -87,11 +90,11 @@ export class LiveRun extends Run {
     const { options, cluster } = source
     const { reporter, secrets, clock } = options
     this.#source = source
-    // A gate that awaits a change compares the live objects with the manifests.
+    // A gate that awaits a change compares live objects with their manifests.
     this.plan = plan.settings.awaitChangeMs > 0 ? withComparableManifests(plan, cluster.redactor) : plan
     this.output = new RedactedOutput(reporter, secrets, clock)
     secrets.keepReadable(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, cluster.context]))
-    // Manifests contain the Secrets and pod templates that the cluster will return.
+    // The redactor must know the secrets in manifests before the cluster returns them.
     for (const { object } of plan.manifests.values()) cluster.redactor.redact(object as unknown as KubeObject)
   }
 
@@ -107,7 +110,7 @@ export class LiveRun extends Run {
     return this.#options.clock.now()
   }
 
-  /** True, because the cluster answers every request. */
+  /** Always true, because a cluster answers every request. */
   willSync(): boolean {
     return true
   }
@@ -119,7 +122,7 @@ export class LiveRun extends Run {
 
   #report(entry: Entry): void {
     if (this.#logs === undefined) this.output.onEntry(entry)
-    else this.#logs.entry(entry)
+    else this.#logs.showEntry(entry)
   }
 
   protected override async followGate(gate: Gate): Promise<void> {
@@ -127,7 +130,7 @@ export class LiveRun extends Run {
     const { output } = this
     const cluster = this.#cluster
     const createChecker = await this.#loadChecker()
-    let checker: Checker | undefined
+    let checker: HttpChecker | undefined
     const recording = await this.#openRecording()
     this.#drift = purpose === 'gate' ? new ManifestDrift(this.plan, cluster.redactor) : undefined
     this.#logs = await this.#openLogs(gate)
@@ -140,14 +143,14 @@ export class LiveRun extends Run {
     const onEvent = (event: FeedEvent) => {
       this.#evidence?.observe(event)
       this.#logs?.update()
-      // Cancellation changes the verdict of a gate, but it is the normal end of a recording.
+      // The user cancels the command `record` to end it: unlike in a gate, this is no event of the recording.
       const isEnd = purpose === 'recording' && event.type === 'CANCEL'
       if (recording !== undefined && !isEnd) output.push(() => recording.write(event))
-      this.#compare(event, gate)
+      this.#reportDrift(event, gate)
     }
     const finish = async () => {
       checker?.close()
-      // A cancelled job has little time left.
+      // The runner soon kills a cancelled job.
       const limitMs = cancelled.aborted ? evidenceFinishWhenCancelledMs : evidenceFinishMs
       await Promise.all([this.#evidence?.finish(clock, limitMs), this.#logs?.finish()])
     }
@@ -156,14 +159,14 @@ export class LiveRun extends Run {
     } finally {
       checker?.close()
       this.#logs?.close()
-      // The verdict does not depend on the recording.
+      // A recording that cannot be written does not change the verdict.
       await recording?.end(this.now()).catch((error) => this.#reportUnwritten(error))
       output.flush()
     }
   }
 
-  /** Reports how a live object differs from its manifest. */
-  #compare(event: FeedEvent, gate: Gate): void {
+  /** Reports how the object of an event differs from its manifest. */
+  #reportDrift(event: FeedEvent, gate: Gate): void {
     if ('object' in event && gate.awaitsChange(event.object)) return
     for (const { entry, warning } of this.#drift?.observe(event) ?? []) {
       if (warning === undefined) this.#report(entry)
@@ -175,14 +178,15 @@ export class LiveRun extends Run {
     return this.#drift?.addTo(gate.record()) ?? gate.record()
   }
 
-  /** Loads the module that sends requests to pods. Undefined without `http-checks`. */
-  async #loadChecker(): Promise<((observe: (answer: Observation) => void) => Checker) | undefined> {
+  /** Loads the module that sends requests to pods. Undefined if there are no `http-checks`. */
+  async #loadChecker(): Promise<((observe: (answer: Observation) => void) => HttpChecker) | undefined> {
     const { clock, secrets } = this.#options
     if (!this.plan.afterReady?.httpChecks.length) return undefined
-    const { Checker } = await import('./checker.ts')
+    const { HttpChecker } = await import('./http-checker.ts')
     const { output } = this
     const cluster = this.#cluster
-    return (observe) => new Checker({ cluster, clock, redact: secrets.redact, observe, onWarning: output.onWarning })
+    return (observe) =>
+      new HttpChecker({ cluster, clock, redact: secrets.redact, observe, onWarning: output.onWarning })
   }
 
   async #openLogs(gate: Gate): Promise<LiveLogs | undefined> {
@@ -205,14 +209,14 @@ export class LiveRun extends Run {
   async #openRecording(): Promise<RecordingWriter | undefined> {
     const { inputs, secrets } = this.#options
     if (inputs.record === undefined) return undefined
-    // A gate without a recording starts faster if it does not load the modules of recordings, such as `node:zlib`.
+    // Loaded only if needed: modules such as `node:zlib` slow down the start of the gate.
     const { startRecording } = await import('../recording/writer.ts')
     return startRecording(inputs.record, this.plan, inputs, secrets.redact).catch((error) =>
       this.#reportUnwritten(error),
     )
   }
 
-  /** A recording that cannot be written is a warning, unless it is the purpose of the command. */
+  /** Reports that the recording cannot be written: an error if the recording is required, otherwise a warning. */
   #reportUnwritten(error: unknown): undefined {
     const { inputs, requiresRecording } = this.#options
     const message = `The recording ${inputs.record} could not be written: ${errorText(error)}`
@@ -228,22 +232,23 @@ export class LiveRun extends Run {
 
 interface FollowOptions {
   readonly clock: Clock
-  /** The texts that wait until the secrets in them are known. */
+  /** The queue of texts, which wait until all secrets are known. */
   readonly output: TextQueue
   /** Aborted by Ctrl-C, or when the job is cancelled. */
   readonly cancelled: AbortSignal
-  /** Called before the first event, with a function that adds an observation that no watch reports. */
+  /** Called before the first event. `observe` adds an observation that does not come from a watch. */
   readonly onStart?: (observe: (observation: Observation) => void) => void
   /** Called with every event before the consumer handles it. */
   readonly onEvent?: (event: FeedEvent) => void
   /** Called after events and deadlines. */
   readonly onUpdate?: () => void
-  /** Called once the consumer is over. Resolves when nothing more is added to the texts. */
+  /** Called when the consumer is over. Resolves when no more texts will be queued. */
   readonly finish?: () => Promise<unknown>
 }
 
 /**
- * Passes the events of a cluster to a consumer until the consumer is over or the run is cancelled. Then prints the last texts.
+ * Passes the events of a cluster to a consumer until the consumer is over or the run is cancelled. Then prints the last
+ * texts.
  * @throws the error of the consumer
  */
 export async function follow(

@@ -14,7 +14,7 @@ import { noPlan, type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import type { ParsedReferences, Target } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { readEvents, readHeader } from '../recording/reader.ts'
-import { indexRecording, isKind, type RecordingIndex } from '../recording/recording-index.ts'
+import { indexRecording, type RecordingIndex, servesKind } from '../recording/recording-index.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
 import { maxRecordedMs, replayCancelMs } from '../thresholds.ts'
 import { RedactedOutput } from './redacted-output.ts'
@@ -22,16 +22,18 @@ import { Run, type RunPlan } from './run.ts'
 import { type RunOptions, resolveKinds } from './run-plan.ts'
 import { readChecks } from './start-run.ts'
 
+/* A run on a recording: it passes the recorded events to a gate or view, on a virtual clock. */
+
 interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | 'cancelled' | 'usesFlags'> {
   readonly file: string
   readonly purpose: Purpose
-  /** Values of inputs that replace the recorded ones, by name. */
+  /** Values of inputs that replace the recorded values. The keys are names of inputs. */
   readonly overrides: Readonly<Record<string, string>>
-  /** The user's own references; by default those of the recorded gate. */
+  /** References that replace those of the recorded gate. */
   readonly references?: ParsedReferences | undefined
-  /** The moment that a view shows, in milliseconds since the start of the gate; by default the end. A gate does not stop there. */
+  /** The time that a view shows, in milliseconds since the start of the gate; by default the end. A gate ignores it. */
   readonly atMs?: number | undefined
-  /** Called with a warning about a line of the recording; the first is 1. */
+  /** Called with a warning about a line of the recording. The first line is 1. */
   readonly warn: (line: number, text: string) => void
 }
 
@@ -43,17 +45,17 @@ export class RecordedRun extends Run {
   readonly isLive = false
   readonly #options: RecordedRunOptions
   readonly #index: RecordingIndex
-  /** The moment that a view shows. */
+  /** The time that a view shows, in milliseconds since the epoch. */
   readonly #shownAt: number
-  /** When the process could handle signals last, in real time. */
+  /** When the process could last handle signals, in real time. */
   #handledSignalsAt = performance.now()
 
-  /** Use `RecordedRun.open`, which also reads the recording. */
+  /** Called by `RecordedRun.open`, which reads the recording. */
   constructor(options: RecordedRunOptions, index: RecordingIndex, inputs: Inputs, plan: RunPlan) {
     super()
     this.plan = plan
     this.inputs = inputs
-    // A recording contains no secrets, so no text has to wait.
+    // A recording contains no secrets, so no text waits for them.
     this.output = new RedactedOutput(options.reporter, options.secrets, systemClock)
     this.#options = options
     this.#index = index
@@ -63,7 +65,7 @@ export class RecordedRun extends Run {
 
   /**
    * Opens a recording, with the settings and targets of its gate.
-   * @throws UserError with every mistake, or the reason of the signal
+   * @throws UserError with all mistakes, or the reason of the aborted signal
    */
   static async open(options: RecordedRunOptions): Promise<RecordedRun> {
     const { file, purpose, overrides, cancelled, usesFlags = false, warn } = options
@@ -71,19 +73,19 @@ export class RecordedRun extends Run {
     for (const name of Object.keys(header.inputs))
       if (header.inputs[name] !== null && !inputByName.has(name))
         warn(1, `the input ${name} is unknown to this version, and has no effect.`)
-    const inputs = inputsOf(header, overrides)
+    const inputs = recordedInputs(header, overrides)
     const path = overrides['health-check-exprs']
     if (path === undefined && inputs.healthCheckExprs !== undefined)
       warn(
         1,
         `the recorded gate used the health checks in ${inputs.healthCheckExprs}: pass the file with --health-check-exprs.`,
       )
-    // A recording may come from a stranger, so a file that its header names is not opened.
+    // A stranger may have written the recording, so files that the header names are not opened.
     const healthChecks = await readHealthChecks(path)
     const index = await indexRecording(file, cancelled)
     const { checks, ...planned } = await planTargets(options, header, inputs, index, healthChecks)
     const settings = {
-      ...settingsOf(header, inputs),
+      ...recordedSettings(header, inputs),
       healthChecks,
       ...(await loadChecks(planned.targets, index.kinds)),
     }
@@ -105,15 +107,15 @@ export class RecordedRun extends Run {
   }
 
   /**
-   * Passes the events to a gate at their recorded times, so the verdict is the same as in the live run. Deadlines after
-   * the last event are reached too, so a recording that stops early ends by a deadline. A gate without deadlines is
-   * cancelled. For any other purpose, passes the events until the moment that is shown.
-   * @throws the reason of the signal, if the purpose is not a gate
+   * Passes the events to a gate at their recorded times, so that the verdict equals that of the live run. If the
+   * recording stops early, the clock goes on to the next deadlines. A gate without deadlines is cancelled. A view gets
+   * the events up to the time that it shows.
+   * @throws the reason of the aborted signal, if the purpose is not a gate
    */
   async follow(consumer: EventConsumer): Promise<void> {
     const { purpose, cancelled } = this.#options
     if (purpose !== 'gate') {
-      await this.#passUntil(this.#shownAt, consumer)
+      await this.#replayUntil(this.#shownAt, consumer)
       return
     }
     let reached = this.plan.settings.startedAt
@@ -128,7 +130,7 @@ export class RecordedRun extends Run {
       await this.#handleSignals()
       if (!cancelled.aborted) reached = end
     }
-    for await (const events of momentsOf(this.#events('replayed'))) {
+    for await (const events of groupByTime(this.#events('replayed'))) {
       await advanceTo(events[0].at)
       if (cancelled.aborted) break
       consumer.handle(events, noWatch)
@@ -145,8 +147,8 @@ export class RecordedRun extends Run {
     this.#handledSignalsAt = performance.now()
   }
 
-  async #passUntil(moment: number, consumer: EventConsumer): Promise<void> {
-    for await (const events of momentsOf(this.#events('shown'))) {
+  async #replayUntil(moment: number, consumer: EventConsumer): Promise<void> {
+    for await (const events of groupByTime(this.#events('shown'))) {
       if (events[0].at > moment) break
       consumer.handle(events, noWatch)
     }
@@ -154,12 +156,15 @@ export class RecordedRun extends Run {
     consumer.advance(moment)
   }
 
-  /** The events; then warns once for each reason why lines were skipped. `used`: for the warnings, `replayed` or `shown`. */
+  /**
+   * The events of the recording. At the end, warns once for each reason why lines were skipped.
+   * @param used what happens to the other lines, for the warnings: `replayed` or `shown`
+   */
   async *#events(used: string): AsyncGenerator<FeedEvent> {
     const { file, cancelled, warn } = this.#options
     const { kinds } = this.#index
     const namespaces = new Set(this.plan.targets.map(({ namespace }) => namespace))
-    const [only = namespaceOf(this.#index, this.inputs)] = namespaces.size === 1 ? namespaces : []
+    const [only = defaultNamespace(this.#index, this.inputs)] = namespaces.size === 1 ? namespaces : []
     const skipped = new Map<string, { readonly first: number; readonly count: number }>()
     const onDamage = (line: number, why: string) => warn(line, `${why}. Earlier lines are ${used}.`)
     const onSkipped = (line: number, why: string) => {
@@ -169,7 +174,7 @@ export class RecordedRun extends Run {
     try {
       for await (const event of readEvents(file, onDamage, onSkipped, cancelled)) {
         const object = 'object' in event ? event.object : undefined
-        const metadata = object && withScope(object.metadata, object, only, kinds)
+        const metadata = object && correctNamespace(object.metadata, object, only, kinds)
         yield metadata === object?.metadata ? event : ({ ...event, object: { ...object, metadata } } as FeedEvent)
       }
     } finally {
@@ -179,11 +184,11 @@ export class RecordedRun extends Run {
   }
 }
 
-/** Returns the watch of an event: none, since a recording does not contain the watches. */
+/** The watch of an event: always undefined, because a recording does not contain watches. */
 const noWatch = () => undefined
 
-/** Groups the events by time. A live run handled the events of one time together, so a gate decides once on each group. */
-async function* momentsOf(events: AsyncIterable<FeedEvent>): AsyncGenerator<readonly [FeedEvent, ...FeedEvent[]]> {
+/** Groups events of the same time. The live gate handled such events together, and decided once. */
+async function* groupByTime(events: AsyncIterable<FeedEvent>): AsyncGenerator<readonly [FeedEvent, ...FeedEvent[]]> {
   let moment: [FeedEvent, ...FeedEvent[]] | undefined
   for await (const event of events) {
     if (moment?.[0].at === event.at && moment.length < maxTogether) moment.push(event)
@@ -200,11 +205,11 @@ const noReferences = { references: [], skipped: [], mistakes: [] }
 const inputByName = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
 
 /**
- * The inputs of a recorded gate, from the header of its recording.
- * @param overrides values by input name; they take precedence over the recorded ones
- * @throws UserError with every mistake
+ * The inputs of the recorded gate, from the header of its recording.
+ * @param overrides values that replace recorded values; the keys are names of inputs
+ * @throws UserError with all mistakes
  */
-function inputsOf({ inputs }: RecordingHeader, overrides: RecordedRunOptions['overrides'] = {}): Inputs {
+function recordedInputs({ inputs }: RecordingHeader, overrides: RecordedRunOptions['overrides'] = {}): Inputs {
   const written = Object.entries(inputs)
     .filter(([name, value]) => inputByName.get(name)?.isReplayed && value !== null)
     .map(([name, value]) => [name, Array.isArray(value) ? value.join('\n') : String(value)] as const)
@@ -213,17 +218,17 @@ function inputsOf({ inputs }: RecordingHeader, overrides: RecordedRunOptions['ov
 
 /**
  * The settings of the recorded gate.
- * @param inputs by default the recorded ones
+ * @param inputs the recorded inputs by default
  * @throws UserError if the recording contains invalid values of inputs
  */
-export function settingsOf(header: RecordingHeader, inputs: Inputs = inputsOf(header)): GateSettings {
+export function recordedSettings(header: RecordingHeader, inputs: Inputs = recordedInputs(header)): GateSettings {
   const { startedAt, server, context, serverOffsetMs } = header
   return gateSettings(inputs, { startedAt: Date.parse(startedAt), context, serverVersion: server, serverOffsetMs })
 }
 
 /**
- * The targets: of the user's own references, else those in the header, else of the `resources` in the header. With the
- * checks after the targets are ready.
+ * Finds the targets, and reads `http-checks` and `hold`. The user's references come first, then the targets in the
+ * header, then the `resources` in the header.
  * @throws UserError if the targets cannot be found, or with the mistakes of the checks
  */
 async function planTargets(
@@ -234,7 +239,7 @@ async function planTargets(
   healthChecks: readonly HealthCheck[],
 ): Promise<Plan & { readonly checks: Checks | undefined }> {
   const { kinds } = index
-  const namespace = namespaceOf(index, inputs)
+  const namespace = defaultNamespace(index, inputs)
   const isWritten = references !== undefined || overrides['resources'] !== undefined
   const recorded = isWritten ? [] : await recordedTargets(header)
   const written = recorded.length > 0 ? noReferences : (references ?? parseReferences(inputs.resources))
@@ -244,31 +249,34 @@ async function planTargets(
   const [[resolution], resolved] = await resolveKinds(read, kinds, namespace, healthChecks)
   const found =
     recorded.length > 0
-      ? { ...noPlan, targets: recorded.map((target) => withScope(target, target, namespace, kinds)) }
+      ? { ...noPlan, targets: recorded.map((target) => correctNamespace(target, target, namespace, kinds)) }
       : resolveTargets(resolution, (selection) => index.namesOf(selection))
   const checks = resolved && (await import('../plan/checks.ts')).addNamespaces(resolved, found.targets, namespace)
   return { ...found, checks }
 }
 
-/** The namespace of references without one. */
-function namespaceOf({ onlyNamespace }: RecordingIndex, { namespace }: Pick<Inputs, 'namespace'>): string {
+/** The namespace for references that name none. */
+function defaultNamespace({ onlyNamespace }: RecordingIndex, { namespace }: Pick<Inputs, 'namespace'>): string {
   return namespace ?? onlyNamespace ?? 'default'
 }
 
-/** The targets in the header; none if any target is incomplete or damaged. */
+/** The targets in the header; none if a target is incomplete or damaged. */
 async function recordedTargets({ targets }: RecordingHeader): Promise<readonly Target[]> {
   const { areTargets } = await import('../recording/recording-schema.ts')
   return areTargets(targets) ? targets.map((target) => ({ ...target, clocks: target.clocks ?? {} })) : []
 }
 
-/** Adds a missing namespace, or removes that of a cluster-scoped kind, since a recording of another tool may be wrong. */
-function withScope<T extends { readonly namespace?: string }>(
+/**
+ * Adds a missing namespace, or removes the namespace of a cluster-scoped kind. In a recording that another tool has
+ * written, it may be wrong.
+ */
+function correctNamespace<T extends { readonly namespace?: string }>(
   named: T,
   { apiVersion, kind }: KindName,
   namespace: string,
   kinds: readonly ApiResource[],
 ): T {
-  const isNamespaced = kinds.find((each) => isKind(each, apiVersion, kind))?.namespaced
+  const isNamespaced = kinds.find((each) => servesKind(each, apiVersion, kind))?.namespaced
   if (isNamespaced === undefined || isNamespaced === (named.namespace !== undefined)) return named
   if (isNamespaced) return { ...named, namespace }
   const { namespace: _none, ...rest } = named

@@ -9,31 +9,33 @@ import type { LogOutput } from '../report/log.ts'
 import { redactRecord } from '../report/redact-record.ts'
 import { maxTextWaitMs, textFinishMs, textFinishWhenCancelledMs } from '../thresholds.ts'
 
-/** Prints what happens during a run. Each function is optional. Texts are raw: renderers escape them. */
+/* Redacts all texts of a run. A text waits until the secrets that it may contain are known. */
+
+/** Prints the events of a run. Each function is optional. Texts are raw: renderers escape them. */
 export interface Reporter {
-  /** Called when the gate starts; `present` returns its present state. `notices`: messages about the inputs. */
+  /** Called when the gate starts. `present` returns the present state. `notices`: messages about the inputs. */
   readonly onStart?: (present: () => RunRecord, notices: readonly string[]) => void
   readonly onEntry?: (entry: Entry) => void
   /** Called with a log line of a container, for `stream-logs`. */
   readonly onLog?: (output: LogOutput) => void
-  /** Called with a warning, which never affects the verdict. `source`: the line of the manifest. */
+  /** Called with a warning. Warnings never affect the verdict. `source`: the line of the manifest. */
   readonly onWarning?: (text: string, source?: Source) => void
 }
 
-/** An Event may quote a secret, but no secret is read from an Event. So no text waits for the list of Events. */
+/** Texts do not wait for the list of Events: an Event may quote a secret, but no secret is read from Events. */
 const kindWithoutSecrets = 'Event'
 
 /**
- * A queue of texts that may quote secrets of the cluster. The secrets are read from the objects of the first lists, so
- * all texts wait, in their order, until the first list of each watch has arrived or failed.
+ * A queue of texts that may quote secrets of the cluster. The secrets are read from the first lists. Therefore all
+ * texts wait in order until the first list of each watch has arrived or failed.
  */
 export class TextQueue {
   readonly #clock: Clock
-  /** By watch: when its first list was requested, in milliseconds since the epoch; -Infinity if it has arrived or failed. */
+  /** When each watch requested its first list, in milliseconds since the epoch; -Infinity once it arrived or failed. */
   readonly #unansweredSince = new Map<string, number>()
   #requests: readonly WatchRequest[] = []
   #requestsOf: () => readonly WatchRequest[] = () => []
-  /** Functions, each of which prints or records a text. */
+  /** Each function prints or records a text. */
   #queue: (() => void)[] = []
   #cancelTimer: (() => void) | undefined
 
@@ -41,40 +43,40 @@ export class TextQueue {
     this.#clock = clock
   }
 
-  /** @param requests returns the present watches, for whose first lists texts wait */
+  /** Makes texts wait for the first lists of these watches. @param requests returns the present watches */
   follow(requests: () => readonly WatchRequest[]): void {
     this.#requestsOf = requests
   }
 
-  /** Called with every event of these watches. */
+  /** Called with every event of the watches. Releases the texts once no first list is missing. */
   observe(event: FeedEvent): void {
     if (event.type !== 'SYNCED' && !isFailure(event)) return
     this.#updateRequests()
     const keys = event.kind === undefined ? [...this.#unansweredSince.keys()] : [requestKey(event)]
     for (const key of keys) this.#unansweredSince.set(key, Number.NEGATIVE_INFINITY)
-    if (this.#latestReleaseAt() === Number.NEGATIVE_INFINITY) this.#release()
+    if (this.#releaseDeadline() === Number.NEGATIVE_INFINITY) this.#releaseWhenDue()
   }
 
-  /** Whether texts wait for a list. */
+  /** Whether texts still wait for a list. */
   get isWaiting(): boolean {
-    return this.#latestReleaseAt() > this.#clock.now()
+    return this.#releaseDeadline() > this.#clock.now()
   }
 
-  /** @param print prints or records a text; called at once, or when the text need not wait any longer */
+  /** Queues a text. @param print prints or records the text; called when the text no longer has to wait */
   push(print: () => void): void {
     this.#queue.push(print)
-    if (this.#cancelTimer === undefined) this.#release()
+    if (this.#cancelTimer === undefined) this.#releaseWhenDue()
   }
 
   /**
-   * Releases all texts when the missing lists have arrived, but after `textFinishMs` at the latest.
+   * Releases all texts when the missing lists have arrived, at the latest after `textFinishMs`.
    * @param refresh lists these requests again, and resolves when each list has arrived or failed
    */
   async finish(refresh: (requests: readonly WatchRequest[]) => Promise<void>, cancelled: AbortSignal): Promise<void> {
     const missing = this.#requests.filter((request) => Number.isFinite(this.#unansweredSince.get(requestKey(request))))
     if (this.#queue.length > 0 && missing.length > 0) {
       const limitMs = cancelled.aborted ? textFinishWhenCancelledMs : textFinishMs
-      // A failure of a watch is reported to its sink.
+      // The watch itself reports its failures.
       const answered = refresh(missing).catch(() => {})
       await awaitAtMost(this.#clock, limitMs, answered)
     }
@@ -88,19 +90,19 @@ export class TextQueue {
     for (const print of this.#queue.splice(0)) print()
   }
 
-  /** Releases the texts, or sets the timer for their release. */
-  #release(): void {
-    const waitMs = this.#latestReleaseAt() - this.#clock.now()
+  /** Releases the texts if they are due. Otherwise sets the timer for their release. */
+  #releaseWhenDue(): void {
+    const waitMs = this.#releaseDeadline() - this.#clock.now()
     if (waitMs <= 0) {
       this.flush()
       return
     }
     this.#cancelTimer?.()
-    this.#cancelTimer = this.#clock.after(waitMs, () => this.#release())
+    this.#cancelTimer = this.#clock.after(waitMs, () => this.#releaseWhenDue())
   }
 
-  /** When texts are released at the latest, in milliseconds since the epoch; -Infinity if they wait for no list. */
-  #latestReleaseAt(): number {
+  /** The latest time to release texts, in milliseconds since the epoch; -Infinity if no list is missing. */
+  #releaseDeadline(): number {
     this.#updateRequests()
     return Math.max(...this.#unansweredSince.values(), Number.NEGATIVE_INFINITY) + maxTextWaitMs
   }
@@ -117,7 +119,7 @@ export class TextQueue {
   }
 }
 
-/** Redacts all that a run prints, records or publishes. Each text waits in the queue until the secrets in it are known. */
+/** Redacts everything that a run prints, records or publishes. Texts wait in the queue until the secrets are known. */
 export class RedactedOutput extends TextQueue implements Required<Reporter> {
   readonly #reporter: Reporter
   readonly #secrets: Secrets
@@ -129,7 +131,9 @@ export class RedactedOutput extends TextQueue implements Required<Reporter> {
     this.#secrets = secrets
   }
 
-  /** While texts wait, the reporter gets the last redacted state; before there is one, the present state with empty texts. */
+  /**
+   * While texts wait, the reporter gets the last redacted state. If there is none, the texts of the state are empty.
+   */
   readonly onStart = (present: () => RunRecord, notices: readonly string[]): void => {
     let shown: RunRecord | undefined
     const presentShown = () => {
@@ -150,12 +154,12 @@ export class RedactedOutput extends TextQueue implements Required<Reporter> {
   readonly onWarning = (text: string, source?: Source): void =>
     this.push(() => this.#reporter.onWarning?.(this.#secrets.redact(text), source))
 
-  /** Returns a copy of the record without secrets. */
+  /** A copy of the record without secrets. */
   redact<T extends RunRecord>(record: T): T {
     return redactRecord(record, this.#secrets.redact)
   }
 
-  /** Redacts a line of a log, also if it belongs to a private key that has several lines. */
+  /** Redacts a log line, even if it is part of a private key of several lines. */
   #redactLine({ target, pod, container, text }: LogOutput): string {
     const key = JSON.stringify([target, pod, container])
     const lines = this.#keyLines.get(key) ?? new PrivateKeyRedactor()

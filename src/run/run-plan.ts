@@ -32,30 +32,30 @@ import { nameKey, type ParsedReferences, type Reference, type Target } from '../
 import { describeGrants } from '../reasons/wording.ts'
 import type { Reporter } from './redacted-output.ts'
 
-/* The inputs and the plan of a run on a cluster: kinds, targets. */
+/* The inputs of a run on a cluster, and its plan: the kinds and targets that the inputs select. */
 
-/** The user's inputs without mistakes. */
+/** The user's inputs, after their mistakes were reported. */
 export interface RunInputs {
   readonly inputs: Inputs
   /** The references of `resources` and `manifests`. */
   readonly references: ParsedReferences
   readonly streamLogs: readonly Reference[]
-  /** The checks after the targets are ready, if there are any. */
+  /** `http-checks` and `hold`; absent if neither is set. */
   readonly checks?: Checks | undefined
 }
 
-/** The inputs of a run on a cluster, and the functions that the run calls. */
+/** The inputs of a run on a cluster, and the functions and objects that the run uses. */
 export interface RunOptions extends RunInputs {
   readonly purpose: Purpose
   /** Prints redacted texts. */
   readonly reporter: Reporter
-  /** The run adds all secrets, of the credentials and of objects. The process redacts its later output with these secrets. */
+  /** The run adds the secrets of the credentials and of objects. The process redacts its later output with them. */
   readonly secrets: Secrets
-  /** Called with every secret of the kubeconfig as soon as it is known. */
+  /** Called with each secret of the kubeconfig as soon as the secret is known. */
   readonly mask: (secret: string) => void
-  /** Called with the place of the kubeconfig (`~/.kube/config`) before the first request, if the input is empty. */
+  /** Called before the first request with the place of the kubeconfig (`~/.kube/config`), if the input is empty. */
   readonly onSource?: (source: string) => void
-  /** Called with a sentence if a selector waits for its first match. */
+  /** Called with a sentence while a selector waits for its first match. */
   readonly onWaiting?: (message: string) => void
   /** Aborted when the job is cancelled. */
   readonly cancelled: AbortSignal
@@ -69,7 +69,7 @@ export interface RunOptions extends RunInputs {
 }
 
 /**
- * Resolves the kinds of the references, of `stream-logs` and of the checks after the targets are ready.
+ * Resolves the kinds in the references, in `stream-logs` and in `http-checks`.
  * @throws UserError with all mistakes
  */
 export async function resolveKinds(
@@ -99,7 +99,7 @@ export async function resolveKinds(
   )
 }
 
-/** A cluster, and the options of a run on it. */
+/** A cluster, and the options of the run. */
 export interface LiveSource {
   readonly options: RunOptions
   readonly startedAt: number
@@ -110,19 +110,19 @@ export interface LiveSource {
 /** A plan with the kinds of its targets. */
 export interface LivePlan extends Plan {
   readonly kinds: readonly ApiResource[]
-  /** The checks after the targets are ready, with the objects that they name. */
+  /** `http-checks` and `hold`, with the objects that they name. */
   readonly checks?: Checks | undefined
-  /** Indexes of the targets whose logs are shown live. */
+  /** The indexes of the targets whose logs are shown live. */
   readonly streamed: ReadonlySet<number>
-  /** The targets are only the revisions that Helm is at work on; a second plan finds the other targets. */
+  /** Whether the only targets are revisions that Helm is still deploying. A second plan then finds the real targets. */
   readonly awaitsHelm?: boolean
 }
 
 /**
- * Finds the targets. If Helm is at work on a release, the first plan of a gate has only the pending revisions as
- * targets. In every other plan, a pending revision is one target among others.
- * @param awaited the revisions of Helm releases that the gate has waited for; empty for the first plan
- * @param until aborted when the time limit for finding the targets has passed
+ * Finds the targets. While Helm deploys a release, the first plan of a gate has only the pending revisions as targets.
+ * In any other plan, a pending revision is a target like others.
+ * @param awaited the revisions of Helm releases for which the gate has waited; empty for the first plan
+ * @param until aborted when the time for finding the targets is over
  */
 export async function planTargets(
   { options, cluster, healthChecks }: LiveSource,
@@ -137,9 +137,9 @@ export async function planTargets(
   const [[resolution, streamed], checks] = await resolveKinds(read, kinds, cluster.namespace, healthChecks)
   const selections = [...resolution.selections, ...streamed.selections]
   const { namesOf, ...releases } = createSelectionReader(selections, cluster)
-  // A view shows no revisions.
+  // Views do not show Helm revisions.
   if (purpose !== 'view') await releases.readHistories()
-  // A gate that begins before the change does not know which revision is the user's, unless Helm is at work on that revision.
+  // If the gate starts before the change, the newest revision may be older than the change, unless Helm deploys it now.
   const historyOf = (release: Release) => {
     const history = releases.historyOf(release)
     const isAwaited = hasPendingRevision(history) || awaited.some((target) => isRevisionOf(target, release))
@@ -154,7 +154,7 @@ export async function planTargets(
     options.onWaiting?.(`Nothing matches ${selectors.join(' or ')} yet: waiting for the first match.`)
   const wait = waits ? { inputs, clock: options.clock, signal: until, onWaiting } : undefined
   const matched = await matchSelections(resolution, namesOf, wait).catch(async (error) => {
-    throw await withGrants(error, resolution, cluster)
+    throw await addGrants(error, resolution, cluster)
   })
   const plan = resolveTargets(resolution, matched, historyOf)
   const isRevision = ({ kind, release }: Target) => kind === releaseKind.kind && hasPendingRevision(release)
@@ -162,7 +162,7 @@ export async function planTargets(
   if (pending.length > 0)
     return { ...noPlan, targets: pending, kinds: gatedKinds, streamed: new Set(), awaitsHelm: true }
   cluster.redactor.keepRecordsOf(plan.targets.filter((target) => plan.manifests.has(nameKey(target))))
-  const dated = await withCommits(plan)
+  const dated = await addCommits(plan)
   return {
     ...dated,
     notices: [...dated.notices, ...releases.notices()],
@@ -172,8 +172,8 @@ export async function planTargets(
   }
 }
 
-/** The error of a forbidden list, with how to grant all access that the gate lacks, as far as the refusals name it. */
-async function withGrants(error: unknown, { resolved }: Resolution, cluster: Cluster): Promise<unknown> {
+/** Adds to the error of a forbidden list the commands that grant all missing access, if the refusals contain it. */
+async function addGrants(error: unknown, { resolved }: Resolution, cluster: Cluster): Promise<unknown> {
   if (!(error instanceof UserError) || error.reason !== 'forbidden') return error
   const gated = resolved.filter(({ reference }) => !reference.exclude)
   const requests = gated.map((entry) => ({ ...listRequest(entry), name: entry.reference.name }))
@@ -186,8 +186,8 @@ async function withGrants(error: unknown, { resolved }: Resolution, cluster: Clu
   }))
 }
 
-/** Adds to each revision of `--revision` the commits of the checkout before and after it. */
-async function withCommits<P extends Plan>(plan: P): Promise<P> {
+/** Adds to each awaited revision (`--revision`) the older and newer commits of the checkout. */
+async function addCommits<P extends Plan>(plan: P): Promise<P> {
   if (plan.targets.every(({ revisions }) => revisions === undefined)) return plan
   const { findCommitsAround } = await import('../workspace.ts')
   const workspace = process.env['GITHUB_WORKSPACE'] || '.'

@@ -9,31 +9,33 @@ import type { Entry } from '../gate/timeline-entries.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
 import type { RedactedOutput } from './redacted-output.ts'
 
-/** What a run judges, and how. */
+/* A run: passes the events of a cluster or recording to a gate, and returns its record. */
+
+/** The targets of a run, and how to judge them. */
 export interface RunPlan extends Plan {
   readonly settings: GateSettings
-  /** The checks after the targets are ready, if there are any. */
+  /** Runs `http-checks` and `hold`; absent if neither is set. */
   readonly afterReady?: AfterReady | undefined
   /** Whether hints name flags of the command line, not inputs of the action. */
   readonly usesFlags: boolean
 }
 
-/** Judges targets by the events of a source: of a cluster (`LiveRun`), or of a recording (`RecordedRun`). */
+/** A run on a source of events: a cluster (`LiveRun`) or a recording (`RecordedRun`). */
 export abstract class Run {
   abstract readonly plan: RunPlan
-  /** Redacts all that the run prints or records. */
+  /** Redacts everything that the run prints or records. */
   abstract readonly output: RedactedOutput
-  /** Whether the source is a cluster, so that its state changes while the run shows it. */
+  /** Whether the source is a cluster, whose state changes while a view shows it. */
   abstract readonly isLive: boolean
 
-  /** The present moment of the source, in milliseconds since the epoch. */
+  /** The present time of the source, in milliseconds since the epoch. */
   abstract now(): number
   /** Whether the source will report the first list of a request. */
   abstract willSync(request: WatchRequest): boolean
   /** Passes the events to a consumer until the consumer is over, or the run is cancelled. */
   abstract follow(consumer: EventConsumer): Promise<void>
 
-  /** Passes the events to a gate. A live run then waits for the evidence and the logs. */
+  /** Passes the events to a gate. A live run overrides this, to read evidence and logs too. */
   protected followGate(gate: Gate): Promise<void> {
     return this.follow(gate)
   }
@@ -48,8 +50,8 @@ export abstract class Run {
     return gate.record()
   }
 
-  /** Judges the targets until the gate is over, and prints what happens. */
-  async judge(): Promise<Gate> {
+  /** Runs a gate until it is over, and prints its entries. */
+  async runGate(): Promise<Gate> {
     const { plan, output } = this
     const gate = this.createGate((entry) => this.onEntry(entry))
     output.onStart(() => gate.record(this.now()), plan.notices)
@@ -62,24 +64,24 @@ export abstract class Run {
     return new Gate(targets, settings, (request) => this.willSync(request), onEntry, afterReady)
   }
 
-  /** Judges the targets. Returns the record with the evidence, redacted. */
-  async judgeTargets(): Promise<EndedRunRecord> {
-    const gate = await this.judge()
+  /** Runs a gate. Returns the redacted record with the evidence. */
+  async gateTargets(): Promise<EndedRunRecord> {
+    const gate = await this.runGate()
     const record = this.recordOf(gate)
     if (!isEndedRecord(record)) throw new Error('The gate ended without a verdict.')
-    // If everything is ready, there is nothing to explain, and the modules for that are not loaded.
+    // If everything is ready, there is no evidence to add, and its modules are not loaded.
     if (record.outcome === 'ready' && record.targets.every(({ outcome }) => outcome === 'ready'))
       return this.output.redact({ ...record, targets: record.targets.map((judged) => addChanges(judged, gate.store)) })
     return { ...(await this.#addDiagnosis(gate, record)), outcome: record.outcome }
   }
 
-  /** Assesses the targets once: by the first lists, with the evidence for targets that are not ready. The record is redacted. */
-  async judgeNow(): Promise<RunRecord> {
-    const { judgeNow } = await import('../views/judge-now.ts')
-    const gate = await this.judge()
+  /** Assesses the targets once, by the first lists. Returns the redacted record with the evidence. */
+  async checkOnce(): Promise<RunRecord> {
+    const { singleCheckRecord } = await import('../views/single-check.ts')
+    const gate = await this.runGate()
     const now = this.now()
     gate.advance(now)
-    return this.#addDiagnosis(gate, judgeNow(gate, now))
+    return this.#addDiagnosis(gate, singleCheckRecord(gate, now))
   }
 
   async #addDiagnosis(gate: Gate, record: JudgedRunRecord): Promise<RunRecord> {

@@ -16,16 +16,17 @@ import type { LiveRun } from './live-run.ts'
 import type { LiveSource, RunInputs, RunOptions } from './run-plan.ts'
 
 /*
- * Starts a run on a cluster. The modules that plan and judge are half of the code: they are compiled while the API server
- * answers the first requests.
+ * Starts a run on a cluster. The modules that plan and judge are half of the code. They are loaded while the API server
+ * answers the first requests, to start faster.
  */
 
 type Connection = Pick<RunOptions, 'mask' | 'secrets' | 'onSource' | 'clock'> & Partial<Pick<RunOptions, 'purpose'>>
 
 /**
- * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all mistakes.
- * @param mistakes found so far
- * @param connection undefined without a cluster
+ * Checks the user's inputs. If there are mistakes, files and kinds are checked too, so that one error contains all
+ * mistakes.
+ * @param mistakes the mistakes that are already known
+ * @param connection undefined if the run has no cluster
  * @throws UserError
  */
 export async function checkInputs(
@@ -52,7 +53,7 @@ export async function checkInputs(
   return checked
 }
 
-/** Reads the checks after the targets are ready, and registers the secrets in their headers. Undefined if there are none. */
+/** Reads `http-checks` and `hold`, and registers the secrets in headers. Undefined if neither is set. */
 export async function readChecks(inputs: Inputs, connection?: Pick<Connection, 'mask' | 'secrets'>) {
   if (!hasChecks(inputs)) return undefined
   const { secretsOfHeaders: headerSecrets, parseChecks } = await import('../plan/checks.ts')
@@ -66,7 +67,7 @@ export async function readChecks(inputs: Inputs, connection?: Pick<Connection, '
 
 /** @throws UserError with the mistakes in health checks, kubeconfig, credentials, kinds and milestones */
 async function checkFilesAndKinds(read: RunInputs, connection: Connection): Promise<void> {
-  const [healthChecks, cluster] = await openFiles(read.inputs, connection)
+  const [healthChecks, cluster] = await openCluster(read.inputs, connection)
   try {
     const kinds = await awaitAtMost(connection.clock, furtherMistakesMs, cluster.discover())
     const { references, invalid = [] } = read.references
@@ -80,10 +81,13 @@ async function checkFilesAndKinds(read: RunInputs, connection: Connection): Prom
 }
 
 /**
- * Reads the health checks and the kubeconfig, and opens the cluster that the inputs name. Sends no request.
+ * Reads the health checks and the kubeconfig, and prepares the connection to the cluster. Sends no request.
  * @throws UserError with the mistakes of the health checks and the kubeconfig
  */
-function openFiles(inputs: Inputs, { purpose, ...connection }: Connection): Promise<[readonly HealthCheck[], Cluster]> {
+function openCluster(
+  inputs: Inputs,
+  { purpose, ...connection }: Connection,
+): Promise<[readonly HealthCheck[], Cluster]> {
   if (inputs.githubToken !== undefined) connection.secrets.add(inputs.githubToken)
   const options = {
     ...connection,
@@ -103,47 +107,49 @@ function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
 }
 
 /**
- * Gates a rollout: connects, finds the targets, judges them, and explains what failed. Writes no file but the recording.
- * If Helm is at work on a release, the gate first waits for the release. When that is ready or has failed, the gate finds the
- * targets again and judges them: after a failure of Helm, the objects that Helm has applied or restored explain the failure.
+ * Gates a rollout: connects, finds the targets, judges them, and explains failures. Writes no file except the
+ * recording.
+ *
+ * If Helm is deploying a release, the gate first waits for the release to be ready or failed. Then the gate finds the
+ * targets again and judges them. After a failure of Helm, the objects of the release explain the failure.
  * @throws UserError for invalid input (outcome `misconfigured`)
  */
 export async function gateRollout(options: RunOptions): Promise<EndedRunRecord> {
   const startedAt = options.clock.now()
-  const record = await withRun(options, async (run, source) => {
-    const first = await run.judgeTargets()
+  const record = await runOnCluster(options, async (run, source) => {
+    const first = await run.gateTargets()
     if (!run.plan.awaitsHelm || !['ready', 'failed'].includes(first.outcome)) return first
     source.cluster.endWatches()
     const next = await planRun(source, run.plan.targets)
-    // If Helm has deleted a failed revision, the first record is the result.
+    // If Helm has deleted all failed revisions, the first record is the result.
     const failed = first.targets.filter(({ outcome }) => outcome === 'failed').map(nameKey)
     const kept = new Set(next?.plan.targets.map(nameKey))
-    return next !== undefined && !failed.every((key) => kept.has(key)) ? first : next?.judgeTargets()
+    return next !== undefined && !failed.every((key) => kept.has(key)) ? first : next?.gateTargets()
   })
   if (record !== undefined) return record
-  // The targets are not known. The user has made no mistake, so the outcome is not `misconfigured`.
-  const outage = `the API server has not listed the resources to gate within ${duration(timeoutOf(options))}`
+  // The targets are unknown, but not by a mistake of the user: the outcome is not `misconfigured`.
+  const outage = `the API server has not listed the resources to gate within ${duration(gateTimeoutOf(options))}`
   const verdict = options.cancelled.aborted
     ? verdictOf('cancelled', 'cancelled', {})
     : verdictOf('unknown', 'api-unreachable', { outage })
   return emptyRecord(verdict, startedAt, options.clock.now())
 }
 
-function timeoutOf({ inputs: { timeoutMs, written }, references }: RunOptions): number {
+function gateTimeoutOf({ inputs: { timeoutMs, written }, references }: RunOptions): number {
   return gateTimeoutMs({ timeoutMs, isTimeoutSetByUser: written.has('timeout') }, references.references)
 }
 
 /**
- * Connects, finds the targets, calls `work`, and closes the connection to the cluster.
- * @returns undefined if the run was cancelled or the timeout of a gate passed before the targets were known
+ * Connects to a cluster, finds the targets, calls `work`, and closes the connection.
+ * @returns undefined if the run was cancelled, or the gate's timeout passed, before the targets were found
  * @throws UserError for invalid input
  */
-export async function withRun<T>(
+export async function runOnCluster<T>(
   options: RunOptions,
   work: (run: LiveRun, source: LiveSource) => Promise<T>,
 ): Promise<T | undefined> {
   const startedAt = options.clock.now()
-  const [healthChecks, cluster] = await openFiles(options.inputs, options)
+  const [healthChecks, cluster] = await openCluster(options.inputs, options)
   try {
     const source = { options, startedAt, healthChecks, cluster }
     const run = await planRun(source)
@@ -153,11 +159,11 @@ export async function withRun<T>(
   }
 }
 
-/** @param awaited the revisions of Helm releases that the gate has waited for; empty for the first plan */
+/** Finds the targets. @param awaited the Helm revisions for which the gate has waited; empty for the first plan */
 async function planRun(source: LiveSource, awaited: readonly Target[] = []): Promise<LiveRun | undefined> {
   const { options, startedAt, cluster } = source
   const { purpose, clock, cancelled } = options
-  const limitMs = purpose === 'gate' && awaited.length === 0 ? timeoutOf(options) : 0
+  const limitMs = purpose === 'gate' && awaited.length === 0 ? gateTimeoutOf(options) : 0
   const timeLimit = new AbortController()
   const stop = limitMs === 0 ? () => {} : clock.after(startedAt + limitMs - clock.now(), () => timeLimit.abort())
   const until = AbortSignal.any([cancelled, timeLimit.signal])

@@ -18,7 +18,7 @@ import { dependentKindsOf, kindRule } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, watchRequestOf } from '../plan/target.ts'
 import { wayBackLines } from '../report/rollback.ts'
-import { judgeNow } from './judge-now.ts'
+import { singleCheckRecord } from './single-check.ts'
 import { forbidden, View, type ViewSource } from './view.ts'
 
 /** The content of a trace view at one time. Times are milliseconds since the epoch on this machine's clock. */
@@ -116,7 +116,7 @@ export class Trace extends View {
 
   /** See `TraceState.wayBack`; empty if the first problem is `slow`, because it may end by itself. */
   #wayBack(now: number): readonly string[] {
-    const record = judgeNow(this.#gate, now)
+    const record = singleCheckRecord(this.#gate, now)
     const [problem] = record.targets.flatMap(({ problems }) => problems)
     return problem === undefined || problem.class === 'slow' ? [] : wayBackLines(record)
   }

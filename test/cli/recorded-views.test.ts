@@ -6,7 +6,7 @@ import { nameOf } from '../../src/cluster/objects.ts'
 import { nameKey, type Target } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { follow } from '../../src/run/live-run.ts'
-import { settingsOf } from '../../src/run/recorded-run.ts'
+import { recordedSettings } from '../../src/run/recorded-run.ts'
 import { TextQueue } from '../../src/run/redacted-output.ts'
 import { ChangesView } from '../../src/views/changes.ts'
 import { paintLines } from '../../src/views/line.ts'
@@ -128,7 +128,7 @@ describe.each(titledRecordings(recordings))('for %s', (_, name) => {
 
   test('the command trace shows the live view at ten moments', async () => {
     const played = await open(name)
-    const settings = settingsOf(await readHeader(played.path))
+    const settings = recordedSettings(await readHeader(played.path))
     const live: string[] = []
     await play(
       played,

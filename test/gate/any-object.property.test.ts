@@ -12,7 +12,7 @@ import { readHeader } from '../../src/recording/reader.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { renderReport } from '../../src/report/json-report.ts'
 import { renderSummary } from '../../src/report/summary.ts'
-import { settingsOf } from '../../src/run/recorded-run.ts'
+import { recordedSettings } from '../../src/run/recorded-run.ts'
 import { renderLog } from '../report/whole-log.ts'
 import { type Path, pathsOf, withValue } from '../support/json-paths.ts'
 import { operatorRecordingsFolder, recordedEvents, recordingPath } from '../support/recordings.ts'
@@ -30,7 +30,7 @@ async function read(name: string, folder?: string): Promise<Read> {
   const header = await readHeader(path)
   const targets = header.targets ?? []
   const events = await recordedEvents(path)
-  return { targets, settings: { ...settingsOf(header), catalogue: await loadCatalogue(targets) }, events }
+  return { targets, settings: { ...recordedSettings(header), catalogue: await loadCatalogue(targets) }, events }
 }
 
 /** Fields of built-in kinds, which a custom resource may have with other types. */

@@ -3,7 +3,7 @@ import type { Container, KubeObject, PodTemplate } from '../../src/cluster/objec
 import type { EndedRunRecord } from '../../src/gate/run-record.ts'
 import { settingsForPurpose } from '../../src/gate/settings.ts'
 import { rollbackOf, wayBackLines } from '../../src/report/rollback.ts'
-import { judgeNow } from '../../src/views/judge-now.ts'
+import { singleCheckRecord } from '../../src/views/single-check.ts'
 import { added, allSynced, at, createGate, createSettings, modified, progressing, run, synced } from '../kit/gate.ts'
 import { complete, is, iso, make, moment, podIs } from '../kit/objects.ts'
 
@@ -90,7 +90,7 @@ function rollback(change: Change) {
   const { outcome, reason, record } = run(steps, { settings, live: true })
   const view = createGate(steps, { settings: settingsForPurpose('view', createSettings(settings)), live: true })
   view.handle(steps.flat())
-  expect(wayBackLines(judgeNow(view, moment(150)))).toEqual(wayBackLines(record))
+  expect(wayBackLines(singleCheckRecord(view, moment(150)))).toEqual(wayBackLines(record))
   return { outcome, reason, ...rollbackOf(record as EndedRunRecord) }
 }
 

@@ -67,7 +67,7 @@ const textsOfChecks = [
   'is no method of HTTP', // plan/checks.ts
   'is not gated. Name it in resources too', // gate/after-ready.ts
   'was not asked: no pod is wanted', // lifecycle/answers.ts
-  'do not permit to forward ports of pods', // run/checker.ts
+  'do not permit to forward ports of pods', // run/http-checker.ts
 ]
 
 test.each([

@@ -83,7 +83,7 @@ test('a signal ends a replay at once, even during hours without events', async (
   const ignore = () => {}
   const reporter = { onStart: ignore, onEntry, onLog: ignore, onWarning: ignore }
   const run = await openReplay('gate.ndjson', { cancelled: cancelled.signal, reporter })
-  const gate = await run.judge()
+  const gate = await run.runGate()
   expect(gate.verdict?.outcome).toBe('cancelled')
   expect(gate.record().finishedAt).toBeLessThan(Date.parse('2026-04-04T00:00:00Z'))
 })

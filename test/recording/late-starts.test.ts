@@ -5,7 +5,7 @@ import type { GateSettings } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { settingsOf } from '../../src/run/recorded-run.ts'
+import { recordedSettings } from '../../src/run/recorded-run.ts'
 import { lateEvents } from '../support/late-gate.ts'
 import {
   type Expectation,
@@ -110,13 +110,13 @@ async function prepare({ name, folder }: Recording, overrides: Partial<GateSetti
   const path = recordingPath(name, folder)
   const header = await readHeader(path)
   const targets = header.targets ?? []
-  const settings = { ...settingsOf(header), ...overrides, ...(await loadChecks(targets, [])) }
+  const settings = { ...recordedSettings(header), ...overrides, ...(await loadChecks(targets, [])) }
   const events = await recordedEvents(path)
-  const { answered } = indexEvents(events)
+  const { answeredRequests } = indexEvents(events)
   /** The outcome and reason of the gate that starts at this moment, and what it received. */
   const gateFrom = (cutAt: number) => {
     const gate = new Gate(targets, { ...settings, startedAt: cutAt }, (request) =>
-      answered.some((known) => isSupersetOf(known, request)),
+      answeredRequests.some((known) => isSupersetOf(known, request)),
     )
     const late = lateEvents(events, cutAt)
     gate.handle(late)

@@ -3,7 +3,7 @@ import { Gate } from '../../src/gate/gate.ts'
 import type { RunRecord } from '../../src/gate/run-record.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { settingsOf } from '../../src/run/recorded-run.ts'
+import { recordedSettings } from '../../src/run/recorded-run.ts'
 import { lateEvents } from '../support/late-gate.ts'
 import {
   indexEvents,
@@ -42,15 +42,15 @@ const gateLate = once(async (name): Promise<RunRecord> => {
   const targets = header.targets ?? []
   const events = await recordedEvents(path)
   const startedAt = (events.at(-1)?.at ?? 0) + lateMs
-  const { answered } = indexEvents(events)
+  const { answeredRequests } = indexEvents(events)
   const settings = {
-    ...settingsOf(header),
+    ...recordedSettings(header),
     startedAt,
     awaitChangeMs: 0,
     requireChangeMs: 30 * 60_000,
     ...(await loadChecks(targets, [])),
   }
-  const gate = new Gate(targets, settings, (request) => answered.some((known) => isSupersetOf(known, request)))
+  const gate = new Gate(targets, settings, (request) => answeredRequests.some((known) => isSupersetOf(known, request)))
   gate.handle(lateEvents(events, startedAt))
   gate.handle([{ type: 'CANCEL', at: startedAt + 5_000 }])
   return gate.record()

@@ -8,8 +8,8 @@ import { settingsForPurpose } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { nameKey } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { settingsOf } from '../../src/run/recorded-run.ts'
-import { judgeNow } from '../../src/views/judge-now.ts'
+import { recordedSettings } from '../../src/run/recorded-run.ts'
+import { singleCheckRecord } from '../../src/views/single-check.ts'
 import { runCommand } from '../support/command.ts'
 import {
   hasAnswers,
@@ -28,7 +28,7 @@ import { isThorough, sampled } from '../support/thorough.ts'
 async function lookAtEnd(path: string, end: number): Promise<RunRecord> {
   const header = await readHeader(path)
   const targets = header.targets ?? []
-  const settings = { ...settingsOf(header), ...(await loadChecks(targets, [])), startedAt: end }
+  const settings = { ...recordedSettings(header), ...(await loadChecks(targets, [])), startedAt: end }
   const events = await recordedEvents(path)
   const index = indexEvents(events)
   const last = new Map<string, FeedEvent>()
@@ -42,9 +42,9 @@ async function lookAtEnd(path: string, end: number): Promise<RunRecord> {
   }
   const gate = new Gate(targets, settingsForPurpose('single-check', settings), (request) => index.hasAnswer(request))
   gate.handle([...last.values()].map((event) => ({ ...event, at: end })))
-  gate.handle(index.answered.map((request) => ({ type: 'SYNCED', ...request, at: end })))
+  gate.handle(index.answeredRequests.map((request) => ({ type: 'SYNCED', ...request, at: end })))
   gate.advance(end)
-  return judgeNow(gate, end)
+  return singleCheckRecord(gate, end)
 }
 
 /** What only a gate that has watched can know, by recording. */
@@ -133,7 +133,7 @@ test.each(titled(sampled(viewed, 24, 16)))(
   async (_, path) => {
     const header = await readHeader(path)
     const targets = header.targets ?? []
-    const settings = { ...settingsOf(header), ...(await loadChecks(targets, [])) }
+    const settings = { ...recordedSettings(header), ...(await loadChecks(targets, [])) }
     const events = await recordedEvents(path)
     const index = indexEvents(events)
     const listedAt = events.findLast(({ type }) => type === 'SYNCED')?.at ?? settings.startedAt
@@ -149,7 +149,7 @@ test.each(titled(sampled(viewed, 24, 16)))(
       )
       gate.handle(events.filter((event) => event.at <= at))
       gate.advance(at)
-      const then = reasonsOf(judgeNow(gate, at))
+      const then = reasonsOf(singleCheckRecord(gate, at))
       const found = reasonsOf(await lookAtEnd(path, at))
       live.push([...found])
       // The recording also shows what an earlier revision deployed.

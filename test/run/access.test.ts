@@ -5,8 +5,8 @@ import type { AddressInfo, Server } from 'node:net'
 import { systemClock } from '../../src/cluster/clock.ts'
 import { connect } from '../../src/cluster/cluster.ts'
 import { parseChecks } from '../../src/plan/checks.ts'
-import type { HttpQuery } from '../../src/run/checker.ts'
-import { askPod, reviewAccess } from '../../src/run/checker.ts'
+import type { HttpQuery } from '../../src/run/http-checker.ts'
+import { askPod, checkPortForwardAccess } from '../../src/run/http-checker.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 import { selfSignedCertificate } from '../support/certificates.ts'
 
@@ -44,7 +44,7 @@ async function start(options: ApiServerOptions = {}, token?: string) {
   return {
     server,
     review: (...lines: string[]) =>
-      reviewAccess(parseChecks({ httpChecks: lines.join('\n'), holdMs: 0 }).httpChecks, cluster),
+      checkPortForwardAccess(parseChecks({ httpChecks: lines.join('\n'), holdMs: 0 }).httpChecks, cluster),
     ask: (changes: Partial<HttpQuery> = {}, port = 8080) =>
       askPod(cluster, { ...webPod, port }, { ...query, ...changes }, systemClock, signal),
   }

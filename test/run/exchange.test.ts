@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { systemClock } from '../../src/cluster/clock.ts'
-import { exchange, type HttpQuery, noAnswerText } from '../../src/run/checker.ts'
+import { type HttpQuery, noAnswerText, sendRequest } from '../../src/run/http-checker.ts'
 import { rows } from '../kit/rows.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -37,7 +37,7 @@ const query: HttpQuery = {
   maxBytes: 64 << 10,
 }
 const send = (port: number, asked: HttpQuery, signal = new AbortController().signal) =>
-  exchange(connect(port, '127.0.0.1'), port, asked, systemClock, signal)
+  sendRequest(connect(port, '127.0.0.1'), port, asked, systemClock, signal)
 
 async function ask(answer: (socket: Socket) => void, changes: Partial<HttpQuery> = {}) {
   const port = await startServer(answer)

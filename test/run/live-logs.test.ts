@@ -130,9 +130,9 @@ test('the end of a target is shown after the last lines of its Job, and so are a
   app.isHanging = true
   app.write(10_000, 'last line')
   await update(podOf('x'))
-  logs.entry(entry('started', 'progress'))
-  logs.entry(entry('ready'))
-  logs.entry(entry('something else', 'note'))
+  logs.showEntry(entry('started', 'progress'))
+  logs.showEntry(entry('ready'))
+  logs.showEntry(entry('something else', 'note'))
   expect(await newOutput()).toEqual(['entry: started'])
   app.isHanging = false
   app.exit()
@@ -143,7 +143,7 @@ test('the end of a target waits for its last lines a second at most, and a warni
   const { clock, kubelet, logs, update, newOutput } = start()
   kubelet('x/app').isHanging = true
   await update(podOf('x'))
-  logs.entry(entry('ready'))
+  logs.showEntry(entry('ready'))
   await quiet()
   clock.advance(999)
   expect(await newOutput()).toEqual([])
@@ -154,12 +154,12 @@ test('the end of a target waits for its last lines a second at most, and a warni
 
 test('the end of a target is shown at once when none of its logs is shown or its containers still run', async () => {
   const other = start({ isStreamed: false })
-  other.logs.entry(entry('ready'))
+  other.logs.showEntry(entry('ready'))
   expect(await other.newOutput()).toEqual(['entry: ready'])
   const { kubelet, logs, update, newOutput } = start({ kind: 'Deployment' })
   kubelet('x/app').isHanging = true
   await update(podOf('x'))
-  logs.entry(entry('ready'))
+  logs.showEntry(entry('ready'))
   expect(await newOutput()).toEqual(['entry: ready'])
 })
 
@@ -168,7 +168,7 @@ test('the end of a target includes the lines of a container without a start in i
   kubelet('x/app').write(10_000, 'written before its status')
   kubelet('x/app').exit()
   await update(podOf('x', { app: { state: { waiting: {} } } }))
-  logs.entry(entry('ready'))
+  logs.showEntry(entry('ready'))
   expect(await newOutput()).toEqual(['x app: written before its status', 'entry: ready'])
 })
 

@@ -6,7 +6,7 @@ import type { Entry } from '../../src/gate/timeline-entries.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import type { RecordingHeader } from '../../src/recording/writer.ts'
-import { settingsOf } from '../../src/run/recorded-run.ts'
+import { recordedSettings } from '../../src/run/recorded-run.ts'
 import { type ApiServer, startApiServer } from './api-server.ts'
 import { EventLoopClock } from './event-loop-clock.ts'
 import { openRecording } from './play-recording.ts'
@@ -79,7 +79,7 @@ export async function gateRecording(
 ): Promise<Ending> {
   const { header, first, discovery, later } = await readRecording(path)
   const targets = header.targets ?? []
-  const settings = { ...settingsOf(header), ...(await loadChecks(targets, [])) }
+  const settings = { ...recordedSettings(header), ...(await loadChecks(targets, [])) }
   const server = await startApiServer()
   const clock = new EventLoopClock(settings.startedAt, msPerTurn, (now) => {
     server.clockOffsetMs = now + aheadMs() + header.serverOffsetMs - Date.now()

@@ -216,5 +216,5 @@ export async function replayRecording(path: string): Promise<Replayed> {
   const damage: Replayed['damage'][number][] = []
   const reporter = { ...silent, onEntry: (entry: Entry) => void entries.push(entry) }
   const run = await openReplay(path, { reporter, warn: (line, text) => damage.push({ line, text }) })
-  return { runRecord: await run.judgeTargets(), entries, damage }
+  return { runRecord: await run.gateTargets(), entries, damage }
 }

@@ -35,22 +35,22 @@ interface CheckerOptions {
   readonly clock: Clock
   /** Replaces the secrets in a text. */
   readonly redact: (text: string) => string
-  /** Called with every answer, and with a final refusal of the API server. */
+  /** Called with every answer, and when the API server finally refuses access. */
   readonly observe: (observation: Observation) => void
-  /** Called once, with a sentence, if the API server reports an error and the pod is not asked. */
+  /** Called once, with a sentence, if requests do not reach a pod because the API server reports an error. */
   readonly onWarning: (text: string) => void
 }
 
-/** Sends the requests of `http-checks` to pods and reports the answers. A question is one request to one pod. */
-export class Checker {
+/** Sends the requests of `http-checks` to pods, and reports the answers. A question is a request to one pod. */
+export class HttpChecker {
   readonly #options: CheckerOptions
   #questions: readonly Question[] = []
   readonly #inFlight = new Map<string, AbortController>()
-  /** By question: when it may be asked again, after the API server did not forward it. */
+  /** When a question may be repeated that the API server did not forward. The key is that of the question. */
   readonly #retryAt = new Map<string, number>()
   #cancelTimer = () => {}
   #isClosed = false
-  /** When the API server began to refuse the access (403); undefined after an answer. */
+  /** Since when the API server refuses access (403); undefined after an answer. */
   #refusedSince: number | undefined
   #hasWarned = false
 
@@ -58,7 +58,7 @@ export class Checker {
     this.#options = options
   }
 
-  /** Sends the questions that are due, and aborts those that the list no longer contains. */
+  /** Replaces the list of questions: sends those that are due, and aborts requests whose question is gone. */
   update(questions: readonly Question[]): void {
     if (this.#isClosed) return
     this.#questions = questions
@@ -69,10 +69,10 @@ export class Checker {
       controller.abort()
       this.#inFlight.delete(key)
     }
-    this.#askDue()
+    this.#askDueQuestions()
   }
 
-  /** Sends no further question, and aborts all requests. */
+  /** Aborts all requests, and sends no more. */
   close(): void {
     this.#isClosed = true
     this.#cancelTimer()
@@ -80,7 +80,7 @@ export class Checker {
     this.#inFlight.clear()
   }
 
-  #askDue(): void {
+  #askDueQuestions(): void {
     this.#cancelTimer()
     if (this.#isClosed) return
     const now = this.#options.clock.now()
@@ -92,7 +92,7 @@ export class Checker {
     for (const { question, key, at } of waiting) {
       if (this.#inFlight.size >= maxConcurrentQuestions) return
       if (at > now) {
-        this.#cancelTimer = this.#options.clock.after(at - now, () => this.#askDue())
+        this.#cancelTimer = this.#options.clock.after(at - now, () => this.#askDueQuestions())
         return
       }
       void this.#ask(question, key)
@@ -103,50 +103,51 @@ export class Checker {
     const controller = new AbortController()
     this.#inFlight.set(key, controller)
     this.#retryAt.delete(key)
-    const observation = await this.#observationOf(question, controller.signal)
+    const observation = await this.#observation(question, controller.signal)
     if (controller.signal.aborted) return
     this.#inFlight.delete(key)
     if (observation === undefined) this.#retryAt.set(key, this.#options.clock.now() + questionRetryMs)
-    // The gate handles the answer at once, and may replace its questions, before the next ones are asked.
+    // The gate handles the answer at once, and may replace its questions before the next is sent.
     else this.#options.observe(observation)
-    this.#askDue()
+    this.#askDueQuestions()
   }
 
-  /** The pod's answer, or a final refusal; undefined if the question must be asked again. Never rejects. */
-  async #observationOf(question: Question, signal: AbortSignal): Promise<Observation | undefined> {
+  /** The pod's answer, or a final refusal; undefined if the request must be repeated. Never rejects. */
+  async #observation(question: Question, signal: AbortSignal): Promise<Observation | undefined> {
     try {
       const answer = await this.#request(question, signal)
       this.#refusedSince = undefined
       return answer
     } catch (error) {
-      if (isForbidden(error)) return this.#refusal(error)
+      if (isForbidden(error)) return this.#finalRefusal(error)
       if (isUnauthorized(error)) return failureOf(error, { final: true })
       if (error instanceof UserError)
         return { type: 'REFUSED', what: 'credentials', message: errorText(error), final: true }
-      // A 404 is no reason for a warning: once the watch reports that the pod is gone, the gate no longer asks it.
+      // A 404 needs no warning: the pod is gone, and the gate drops the question once the watch reports this.
       if (httpStatusOf(error) !== 0 && !isNotFound(error)) this.#warn(errorText(error))
       return undefined
     }
   }
 
-  /** A final refusal once access has been refused for `withdrawnMs`; undefined before, since it may be granted again. */
-  #refusal(error: unknown): Observation | undefined {
+  /** The refusal, once access has been refused for `withdrawnMs`. Undefined before: access may be granted again. */
+  #finalRefusal(error: unknown): Observation | undefined {
     const now = this.#options.clock.now()
     this.#refusedSince ??= now
     return now - this.#refusedSince < withdrawnMs ? undefined : failureOf(error, { final: true })
   }
 
-  /** Asks the pod. Returns what a recording contains of the answer: texts are redacted and cut. */
+  /** Sends the request. In the returned answer, texts are redacted and cut as in a recording. */
   async #request(question: Question, signal: AbortSignal): Promise<Answer> {
     const { cluster, clock } = this.#options
     const { check, namespace, pod } = question
-    const query = { ...check, headers: withDefaults(check.headers), maxBytes: maxCheckedBodyBytes }
+    const query = { ...check, headers: addDefaultHeaders(check.headers), maxBytes: maxCheckedBodyBytes }
     const answer = await askPod(cluster, question, query, clock, signal)
-    const recorded = 'error' in answer ? { error: this.#redactAndCut(answer.error) } : this.#recorded(check, answer)
+    const recorded =
+      'error' in answer ? { error: this.#redactAndCut(answer.error) } : this.#recordedAnswer(check, answer)
     return { type: 'ANSWER', check: check.index, pod, namespace, ...recorded }
   }
 
-  #recorded({ expectBody }: RequestCheck, { status, seconds, body, location }: HttpAnswer): Partial<Answer> {
+  #recordedAnswer({ expectBody }: RequestCheck, { status, seconds, body, location }: HttpAnswer): Partial<Answer> {
     return {
       status,
       seconds,
@@ -158,7 +159,7 @@ export class Checker {
 
   #redactAndCut(text: string): string {
     const redacted = this.#options.redact(text)
-    // The limit counts characters, and a character may be two code units of the string.
+    // The limit counts characters, which may have two code units each.
     return redacted.length <= answerBodyCharacters
       ? redacted
       : [...redacted.slice(0, 2 * answerBodyCharacters)].slice(0, answerBodyCharacters).join('')
@@ -178,7 +179,7 @@ function questionKey({ check, uid, port }: Question): string {
 }
 
 /** The user's headers, and each default header that the user does not set. */
-function withDefaults(headers: readonly Header[]): readonly Header[] {
+function addDefaultHeaders(headers: readonly Header[]): readonly Header[] {
   const defaults: readonly Header[] = [
     ['User-Agent', `rollout-gate/${version}`],
     ['Accept', '*/*'],
@@ -188,11 +189,11 @@ function withDefaults(headers: readonly Header[]): readonly Header[] {
 }
 
 /**
- * Checks that the credentials may forward ports of pods in the namespaces of the checks. Passes if the API server does not
- * answer that.
- * @throws UserError that names the first check of each namespace without permission
+ * Checks that the credentials may forward ports of pods in the namespaces of the checks. Assumes permission if the API
+ * server does not answer.
+ * @throws UserError with the first check of each namespace without permission
  */
-export async function reviewAccess(
+export async function checkPortForwardAccess(
   checks: readonly RequestCheck[],
   cluster: Pick<Cluster, 'isPermitted' | 'retryInitialRequests'>,
 ): Promise<void> {
@@ -210,8 +211,8 @@ export async function reviewAccess(
 }
 
 /**
- * Sends a request to a port of a pod, which the API server forwards. The pod's certificate is not verified, as in probes.
- * @throws ApiError or ConnectionError if the API server does not forward the port, or the connection to the API server breaks
+ * Sends a request to a port of a pod through the API server. As with probes, the pod's certificate is not verified.
+ * @throws ApiError or ConnectionError if the API server does not forward the port, or if its connection breaks
  */
 export async function askPod(
   cluster: Pick<Cluster, 'forwardPort'>,
@@ -226,9 +227,9 @@ export async function askPod(
       ? connectTls({ socket: connection, rejectUnauthorized: false, servername: serverName(query.headers) })
       : connection
   try {
-    return await exchange(socket, pod.port, query, clock, signal)
+    return await sendRequest(socket, pod.port, query, clock, signal)
   } catch (error) {
-    // Another error is of the connection to the API server, and is no answer of the pod.
+    // A connection error comes from the API server, not from the pod. A timeout may come from the pod.
     if (error instanceof ConnectionError && !isTimeout(error)) throw error
     return { error: noAnswerText(error, query.timeoutMs) }
   } finally {
@@ -242,37 +243,37 @@ function serverName(headers: readonly Header[]): string {
   return isIP(host) === 0 ? host : ''
 }
 
-/** One request of HTTP/1.1. */
+/** An HTTP/1.1 request. */
 export interface HttpQuery {
   readonly method: string
   readonly scheme: Scheme
   /** The path of the URL, with the query string. */
   readonly path: string
   readonly headers: readonly Header[]
-  /** The time limit for the whole answer. */
+  /** The time limit from the request to the end of the answer. */
   readonly timeoutMs: number
-  /** The rest of a longer body is not read. */
+  /** The maximum number of bytes of the body that are read. */
   readonly maxBytes: number
 }
 
 export interface HttpAnswer {
   readonly status: number
-  /** Seconds from the request to the end of the answer. */
+  /** The duration from the request to the end of the answer. */
   readonly seconds: number
   readonly body: string
   readonly location?: string
 }
 
-/** Why there is no answer: a part of a sentence, which may quote the server. */
+/** Why there is no answer, as a part of a sentence. The text may quote the server. */
 export interface NoAnswer {
   readonly error: string
 }
 
 /**
- * Sends a request over `socket` and reads the first `maxBytes` of the body of the answer. Follows no redirect. Closes
- * the socket. Rejects if the server sends no complete HTTP answer within the time limit, or if the signal is aborted.
+ * Sends a request over a socket, and reads the first `maxBytes` of the body. Follows no redirect, and closes the
+ * socket. Rejects if there is no complete HTTP answer within the time limit, or if the signal is aborted.
  */
-export function exchange(
+export function sendRequest(
   socket: Duplex,
   port: number,
   { method, path, headers, timeoutMs, maxBytes }: HttpQuery,
@@ -281,34 +282,34 @@ export function exchange(
 ): Promise<HttpAnswer> {
   const startedAt = clock.now()
   return withTimeout(clock, timeoutMs, [signal], async (ending) => {
-    const options = { method, headers: grouped(headers), createConnection: () => socket }
+    const options = { method, headers: groupHeaders(headers), createConnection: () => socket }
     const request = httpRequest(new URL(path, `http://localhost:${port}`), options)
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    // If its connection is destroyed before the request begins, the request emits no event.
+    // If the connection is destroyed before the request begins, the request emits no event.
     ending.addEventListener('abort', () => {
       reject(ending.reason)
       request.destroy()
     })
     request.once('response', resolve)
     request.on('error', reject)
-    // If the server answers with another protocol, the request ends without an error.
+    // If the server answers with another protocol, the request closes without an error.
     request.once('close', () => reject(new Error(closedEarly)))
     request.end()
     try {
       const response = await promise
-      const text = await readStart(response, maxBytes)
+      const text = await readBodyStart(response, maxBytes)
       const { statusCode: status = 0, headers } = response
       return { status, seconds: (clock.now() - startedAt) / 1000, body: text, location: headers.location }
     } finally {
       request.destroy()
-      // With the header `Connection: keep-alive`, a complete request leaves its connection open.
+      // After an answer with `Connection: keep-alive`, Node.js leaves the connection open.
       socket.destroy()
     }
   })
 }
 
-/** The headers as Node.js takes them: the values of a repeated header are an array. */
-function grouped(headers: readonly Header[]): OutgoingHttpHeaders {
+/** The headers as Node.js expects them: a repeated header has an array of values. */
+function groupHeaders(headers: readonly Header[]): OutgoingHttpHeaders {
   const groups = Map.groupBy(headers, ([name]) => name.toLowerCase())
   return Object.fromEntries(
     [...groups].map(([name, [first, ...more]]) => [
@@ -318,7 +319,7 @@ function grouped(headers: readonly Header[]): OutgoingHttpHeaders {
   )
 }
 
-async function readStart(response: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
+async function readBodyStart(response: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of response) {
@@ -331,14 +332,14 @@ async function readStart(response: AsyncIterable<Buffer>, maxBytes: number): Pro
 
 const closedEarly = 'the connection was closed before the answer was complete'
 
-/** The text for an error code of Node.js (doc/api/errors.md, "Common system errors"). */
+/** The texts for error codes of Node.js (doc/api/errors.md, "Common system errors"). */
 const errors: Readonly<Record<string, string>> = {
   ECONNRESET: closedEarly,
   EPIPE: closedEarly,
   HPE_HEADER_OVERFLOW: 'the headers of the answer are too long',
 }
 
-/** Why an exchange rejected, as a part of a sentence. */
+/** Why a request has no answer, as a part of a sentence. @param cause the error with which `sendRequest` rejected */
 export function noAnswerText(cause: unknown, timeoutMs: number): string {
   if (isTimeout(cause)) return `timed out: no complete answer within ${timeoutMs / 1000} s`
   const { code, message } = toConnectionError(cause)
@@ -346,7 +347,7 @@ export function noAnswerText(cause: unknown, timeoutMs: number): string {
   return known ?? (code.startsWith('HPE_') ? 'the answer is not HTTP' : message)
 }
 
-/** The text for a message of OpenSSL or of a kubelet. */
+/** The texts for messages of OpenSSL and kubelets. */
 const phrases: readonly (readonly [RegExp, string])[] = [
   [/connection refused/i, 'connection refused'],
   [/wrong version number|packet length too long/, 'the server does not use TLS'],

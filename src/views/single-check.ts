@@ -33,7 +33,7 @@ import { outcomeLabels } from '../report/target-record.ts'
  * A target with a problem is `failed` if the problem would fail it, else `stalled`. A target without a problem, or one that only
  * waits for a progressing target, is `progressing`.
  */
-export function judgeNow(gate: Gate, now: number): JudgedRunRecord {
+export function singleCheckRecord(gate: Gate, now: number): JudgedRunRecord {
   const record = gate.record(now)
   const results = record.targets.map((judged, index) => ({
     before: judged,

@@ -7,7 +7,7 @@ import type { Observation } from '../../src/cluster/feed.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
 import type { Question } from '../../src/lifecycle/assessment.ts'
 import { parseChecks, type RequestCheck } from '../../src/plan/checks.ts'
-import { Checker } from '../../src/run/checker.ts'
+import { HttpChecker } from '../../src/run/http-checker.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { isThorough } from '../support/thorough.ts'
@@ -59,7 +59,7 @@ async function start({ httpChecks = line(), secrets = new Secrets(), app }: Star
   const observations: Observation[] = []
   const warnings: string[] = []
   let onAnswer = () => {}
-  const checker = new Checker({
+  const checker = new HttpChecker({
     cluster,
     clock,
     redact: secrets.redact,
