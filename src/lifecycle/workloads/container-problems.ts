@@ -14,9 +14,8 @@ import { isInFuture, isProven, mayBeSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { causeOfDeath, causeOfFailedStart, missingObject, probeFailure, runtimeError } from './kubelet-messages.ts'
 import { isRefusedPullReason } from './observe-pods.ts'
-import { isStartError } from './pod-fields.ts'
 
-/** The present problem of a container. A status may be `statusLagMs` later than its events, so refusals come from both. */
+/** The present problem of a container. Events show refused pulls too: the status may lag behind (`statusLagMs`). */
 export function containerProblem(container: ContainerView, reader: Reader): Problem | undefined {
   const { status, isInit, isDoneSidecar, hookStartedAt } = container
   const isRunning = status?.state?.running !== undefined
@@ -31,15 +30,16 @@ export function containerProblem(container: ContainerView, reader: Reader): Prob
   )
 }
 
-/** The waiting reasons of an image that the kubelet does not try to pull (pkg/kubelet/images/types.go). */
+/** The waiting reasons for images that the kubelet never tries to pull (pkg/kubelet/images/types.go). */
 const notTried: Readonly<Record<string, 'image-name-invalid' | 'image-never-pull'>> = {
   InvalidImageName: 'image-name-invalid',
   ErrImageNeverPull: 'image-never-pull',
 }
 
 /**
- * A terminal problem: the kubelet does not try to pull such an image. If the image was missing long before the gate
- * began, the image may have been loaded since: then the gate waits until the kubelet has checked again.
+ * The problem of an image that the kubelet does not try to pull. It is proven at once. Exception: if the image was
+ * missing long before the gate began, somebody may have loaded it since. Then the gate waits until the kubelet checks
+ * again.
  */
 function pullNotTriedProblem(container: ContainerView, reader: Reader): Problem | undefined {
   const { pod, waiting: observed, status } = container
@@ -55,24 +55,23 @@ function pullNotTriedProblem(container: ContainerView, reader: Reader): Problem 
 }
 
 /**
- * The errors of a busy node, which prove nothing: the runtime still works on an earlier attempt, most often because of a
- * slow disk (containerd and CRI-O reserve the container's name until it ends), or the kubelet has not read the Secrets
- * and ConfigMaps yet (pkg/kubelet/util/manager).
+ * Errors of a busy node, which prove no failure. The runtime may still work on an earlier attempt, often on a slow
+ * disk: containerd and CRI-O reserve the container's name until that attempt ends. Or the kubelet has not read the
+ * Secrets and ConfigMaps yet (pkg/kubelet/util/manager).
  */
 const busyNode = /context deadline exceeded|\bis reserved\b|failed to sync \w+ cache/
 
-/** When the kubelet found an object to be missing: at its first and its latest check. Moments are on the runner's clock. */
+/** When the kubelet first and last found that an object is missing, on the runner's clock. */
 interface MissingChecks {
   readonly first: number
   readonly last: number
-  /** The maximum time until the next check: a state that persists for longer was checked again. */
+  /** The longest time until the kubelet checks again. If the state persists for longer, the object is still missing. */
   readonly retryMs: number
 }
 
 /**
- * Whether an object is missing for too long. It may be created late, also by another target of the gate, and only a later
- * check shows it: the latest check itself must be late enough. Checks from before the apply that the gate checks do not
- * count.
+ * Whether an object has been missing for too long. Another target may create it late, so the kubelet must have checked
+ * late enough. If the first check is older than the apply, the time starts at the gate's start.
  */
 export function isProvenMissing({ first, last, retryMs }: MissingChecks, reader: Reader): boolean {
   const since = first < reader.startedAt - maxApplyAgeMs ? reader.startedAt : first
@@ -81,12 +80,12 @@ export function isProvenMissing({ first, last, retryMs }: MissingChecks, reader:
   return reader.passed(since + (isLate ? 0 : neededMs + retryMs))
 }
 
-/** Whether a failure at this moment may be due to another target, which still progresses or became ready only later. */
+/** Whether another target may be the cause of this failure: it still progresses, or became ready only later. */
 function mayAwaitOtherTarget(failedAt: number, { othersProgress, othersReadyAt }: Reader): boolean {
   return othersProgress() || (othersReadyAt() ?? 0) > failedAt
 }
 
-/** The waiting reasons after a refused creation (pkg/kubelet/kuberuntime). */
+/** The waiting reasons of a container that cannot be created (pkg/kubelet/kuberuntime). */
 const refusedStates: ReadonlySet<string> = new Set([
   'CreateContainerConfigError',
   'CreateContainerError',
@@ -94,7 +93,10 @@ const refusedStates: ReadonlySet<string> = new Set([
   'PreStartHookError',
 ])
 
-/** A strike problem: an object is missing, which may be created late, or the runtime cannot create the container. */
+/**
+ * The problem of a container that cannot be created: a Secret or ConfigMap is missing, or the runtime reports an error.
+ * It is proven only if it persists.
+ */
 function containerCreationProblem(container: ContainerView, reader: Reader): Problem | undefined {
   const { reason = '', message = '' } = container.status?.state?.waiting ?? {}
   if (!refusedStates.has(reason)) return undefined
@@ -109,27 +111,26 @@ function containerCreationProblem(container: ContainerView, reader: Reader): Pro
   })
 }
 
-/** Why a container is not created, by the reason and the message of its state. */
+/** Why a container cannot be created, from the reason and message of its waiting state. */
 const creationRefusal = cachePerObject(({ container, status }: ContainerView) => {
   const { reason = '', message = '' } = status?.state?.waiting ?? {}
   const missing = missingObject(message)
   if (reason === 'CreateContainerConfigError' && missing !== undefined)
     return { reason: 'config-missing', detail: { missing, message } } as const
-  // If a container may not run as root (verifyRunAsNonRoot, pkg/kubelet/kuberuntime), nothing is missing.
+  // The image may run as root, which the security context forbids (verifyRunAsNonRoot, pkg/kubelet/kuberuntime).
   if (/runAsNonRoot|breaks non-root policy/.test(message)) {
     const words = message.replace(/ \(pod: "[^"]*", container: \S+\)$/, '')
     return { reason: 'container-create-failed', detail: { isCreated: false, message: words, mayBeRoot: true } } as const
   }
-  // CRI-O finds that a program is missing when it creates the container.
+  // CRI-O reports a missing program already when it creates the container.
   const error = message === '' ? ({ step: 'other', message: reason } as const) : runtimeError(message)
   return causeOfFailedStart(container, error, { isCreated: false })
 })
 
 /**
- * A terminal problem: the registry does not have the image, or not for the node's platform, at the second refusal (a
- * push may race the first). Strike: a refusal for missing authorization, at the third. If the Secret with the credentials
- * is missing, it may be created late. Other problems end when the registry or the network recovers. A back-off is no
- * refusal, but the kubelet's pause before the next pull.
+ * The problem of a refused pull. If the registry does not have the image or denies access, repeated refusals prove it
+ * (`provenAfter`). A missing Secret with credentials may be created late. Other refusals are never proven, because the
+ * registry or the network may recover. A back-off is only the kubelet's pause before the next pull.
  */
 function refusedPullProblem(container: ContainerView, reader: Reader): Problem | undefined {
   const refused = findRefusedPull(container)
@@ -143,7 +144,7 @@ function refusedPullProblem(container: ContainerView, reader: Reader): Problem |
   return { ...problem, proven: isProven({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, reader) }
 }
 
-/** The refused pull of a container that waits for its image, before its proof. */
+/** The refusals of a container's pull, and their problem before it is proven; undefined if no pull is refused. */
 const findRefusedPull = cachePerObject((container: ContainerView) => {
   const refusals = latestPullRefusals(container)
   if (refusals === undefined) return undefined
@@ -156,7 +157,7 @@ const findRefusedPull = cachePerObject((container: ContainerView) => {
 })
 
 /**
- * The refused image: that of the container, or of an image volume that it mounts, if the message names one
+ * The image whose pull was refused: the image of the container or, if the message names one, of a volume
  * (toKubeContainerImageVolumes, pkg/kubelet/kuberuntime).
  */
 function refusedImage({ pod, container }: ContainerView, { message }: Refusals): string {
@@ -169,8 +170,9 @@ function refusedImage({ pod, container }: ContainerView, { message }: Refusals):
 }
 
 /**
- * The refusals of the latest pull, if the container waits for its image: the kubelet pulls before each start, also after a
- * death. The status may show the refusal later than the events. A refusal with a known cause is preferred to a back-off.
+ * The refusals of the latest pull; undefined if the container no longer waits for its image. Before a restart, the
+ * kubelet may pull again. Events may show a refusal before the status does. A refusal with a known cause has priority
+ * over a back-off.
  */
 function latestPullRefusals({ refusals, status, deaths, endedAt }: ContainerView): Refusals | undefined {
   const all = [...refusals.values()]
@@ -183,21 +185,21 @@ function latestPullRefusals({ refusals, status, deaths, endedAt }: ContainerView
 }
 
 /**
- * A strike problem: a dead container, proven by its third death. While another target progresses, the container may
- * wait for it. An instance that started before that target was ready may have failed for this reason: only the next one
- * is proof. If the container runs again, its last death is shown while its probes have time, but is no proof.
+ * The problem of a container that dies repeatedly. It is proven when the deaths exceed the allowed restarts. The
+ * container may need another target that is not ready yet: then the proof takes longer. If the container runs again,
+ * its last death stays an unproven problem until the time of its probes ends.
  */
 function repeatedDeathProblem(container: ContainerView, reader: Reader): Problem | undefined {
   const { end, endBeganAt = Infinity, isDead, deaths, probesDueAt } = container
   const mayLive = isInFuture(probesDueAt, reader)
   if (end === undefined || !(isDead || mayLive) || deaths.count === 0) return undefined
   const { count, firstAt = reader.now } = deaths
-  // An instance that never ran waited for no target.
+  // If the instance never ran, its start counts as Infinity: no target became ready after it.
   const isWaiting = mayAwaitOtherTarget(endBeganAt, reader)
   const proof = {
     seen: mayLive ? 0 : count,
     needed: reader.settings.maxRestarts + 1,
-    // The other targets progress only since the gate's start.
+    // The gate observes other targets only since its start.
     since: isWaiting ? Math.max(firstAt, reader.startedAt) : firstAt,
     atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
     isCurrent: deaths.isCurrent,
@@ -206,7 +208,7 @@ function repeatedDeathProblem(container: ContainerView, reader: Reader): Problem
   return death && { ...death, count, firstSeenAt: firstAt, proven: isProven(proof, reader) }
 }
 
-/** Its last death, as a problem that began at an unknown time. */
+/** The last death of a container as an unproven problem, still without its time. Cached. */
 const undatedDeathProblem = cachePerObject((container: ContainerView) => {
   const { end } = container
   return (
@@ -215,33 +217,23 @@ const undatedDeathProblem = cachePerObject((container: ContainerView) => {
   )
 })
 
-/** The last death of a container, which proves nothing alone; undefined if none is known. */
+/** The last death of a container as an unproven problem; undefined if no death is known. */
 export function lastDeathProblem(container: ContainerView, firstSeenAt: number): Problem | undefined {
   const death = undatedDeathProblem(container)
   return death && { ...death, firstSeenAt }
 }
 
-/**
- * The problem of a container that never started; undefined for a container that ran. The exit code is that of the
- * runtime, and there is no log. The caller decides whether it fails the object.
- */
-export function startFailureProblem(container: ContainerView, { now }: Pick<Reader, 'now'>): Problem | undefined {
-  const { end, endedAt = now } = container
-  const problem = end && isStartError(end) ? lastDeathProblem(container, endedAt) : undefined
-  return problem && { ...problem, proven: true }
-}
-
-/** A slow problem: the startup or readiness probe of a running container fails after the time that its probes allow. */
-function failingProbeProblem(each: ContainerView, { passed }: Reader): Problem | undefined {
-  const { status, container, probesDueAt, startedAt } = each
+/** The problem of a running container whose startup or readiness probe fails for longer than the probes allow. */
+function failingProbeProblem(view: ContainerView, { passed }: Reader): Problem | undefined {
+  const { status, container, probesDueAt, startedAt } = view
   if (probesDueAt === undefined || startedAt === undefined || !passed(probesDueAt)) return undefined
   const isStartup = status?.started === false && container.startupProbe !== undefined
-  // Without a probe, it is ready at the kubelet's next status.
+  // A container without a readiness probe becomes ready at the kubelet's next status update.
   if (!isStartup && container.readinessProbe === undefined) return undefined
   const kind = isStartup ? 'startup' : 'readiness'
-  const detail = { isRunning: true, ...probeFailures(each)[kind] }
+  const detail = { isRunning: true, ...probeFailures(view)[kind] }
   const found = { reason: `${kind}-failing`, detail, count: 1, firstSeenAt: probesDueAt, proven: false } as const
-  return { ...createContainerProblem(each, found), isStarting: !passed(startedAt + startTimeMs) }
+  return { ...createContainerProblem(view, found), isStarting: !passed(startedAt + startTimeMs) }
 }
 
 const probeFailures = cachePerObject(({ failedProbes: { startup, readiness } }: ContainerView) => ({
@@ -249,7 +241,7 @@ const probeFailures = cachePerObject(({ failedProbes: { startup, readiness } }: 
   readiness: probeFailure(readiness),
 }))
 
-/** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
+/** The problem of an init container or postStart hook that runs for long: the next containers wait for its end. */
 function longStepProblem(container: ContainerView, { passed }: Reader): Problem | undefined {
   const { isInit, startedAt, hookStartedAt } = container
   const since = isInit ? startedAt : hookStartedAt
@@ -258,11 +250,11 @@ function longStepProblem(container: ContainerView, { passed }: Reader): Problem 
   return createContainerProblem(container, { reason, detail: {}, count: 1, firstSeenAt: since, proven: false })
 }
 
-/** A problem without subject and container. */
-type Found = {
+/** A problem without the fields that name its container. */
+type ContainerProblemFacts = {
   [Reason in ReasonCode]: Pick<ProblemWith<Reason>, 'reason' | 'detail' | 'count' | 'firstSeenAt' | 'proven'>
 }[ReasonCode]
 
-function createContainerProblem({ pod, container, isInit }: ContainerView, found: Found): Problem {
+function createContainerProblem({ pod, container, isInit }: ContainerView, found: ContainerProblemFacts): Problem {
   return problemOf({ ...found, subject: subjectOf(pod), container: container.name, isInit: isInit || undefined })
 }

@@ -20,12 +20,12 @@ const generationLabel = 'pod-template-generation'
 const generationAnnotation = 'deprecated.daemonset.template.generation'
 
 /**
- * A DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
+ * Judges DaemonSets: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
  *
- * Ready by the conditions of `kubectl rollout status`: the present generation is observed, and the pods of all its
- * nodes are updated and available. In addition, these pods have settled. When one new pod is ready, the gate only
- * reports other nodes that are not ready, cordoned, gone, tainted or newly joined, and does not wait for them. With
- * OnDelete all existing pods must be ready, and old ones are reported.
+ * A DaemonSet is ready under the conditions of `kubectl rollout status`: the present generation is observed, and the
+ * pods on all its nodes are updated and available. In addition, the pods must have settled. Once one new pod is ready,
+ * the gate no longer waits for nodes that are not ready, cordoned, gone, tainted or newly joined, but reports them.
+ * With OnDelete, all existing pods must be ready, and old pods are reported.
  */
 export const daemonSetRule = workloadRule<DaemonSet>({
   milestones: [...workloadMilestones, 'updated'],
@@ -47,7 +47,7 @@ function daemonSetFacts(set: DaemonSet, reader: RuleReader): WorkloadFacts {
   const isSkipped = (node: string) => nodes.skipReason(node) !== undefined
 
   const isAnySettled = (examined.state?.settled.length ?? 0) > 0
-  // A node without a pod may be excluded by node selector or taints, and is omitted.
+  // Nodes without a pod are omitted: a node selector or a taint may exclude them.
   const podNodes = [...new Set(owned.map(nodeNameOf))]
   const finished = new Set(owned.filter(isFinished).map(nodeNameOf))
   const skipped = podNodes.filter(isSkipped)
@@ -89,7 +89,7 @@ interface SetPods {
   readonly examined: ExaminedPods
   /** The revision of the present template. */
   readonly present: KubeObject | undefined
-  /** Whether a pod is ready and has the present template; with OnDelete, any template. */
+  /** Whether a pod is ready and has the present template. With OnDelete, any template counts. */
   readonly isFinished: (pod: Pod) => boolean
   readonly nodes: AwaitedNodes
 }
@@ -98,7 +98,7 @@ function findPods(set: DaemonSet, reader: Reader): SetPods {
   const isOnDelete = set.spec?.updateStrategy?.type === 'OnDelete'
   const observed = isObserved(set)
   const present = findTemplateRevision(set, reader)
-  const isNew = revisionTest(set, present, reader)
+  const isNew = presentTemplateTest(set, present, reader)
   const owned = reader.owned(podRequest(set), set.metadata.uid)
   const isFinished = (pod: Pod) => (isOnDelete || isNew(pod)) && !isReplaced(pod) && isReadyByCondition(pod)
   const nodes = awaitedNodes(set, owned, isFinished, reader)
@@ -115,10 +115,10 @@ function findPods(set: DaemonSet, reader: Reader): SetPods {
 }
 
 /**
- * The number of old pods that the update still replaces. The controller's counts include nodes that the gate does not
- * await, and omit nodes that should no longer have a pod (NodeShouldRunDaemonPod, pkg/controller/daemon). For both, only
- * the pods show whether the other nodes are done.
- * @param hasUnfinishedSkipped whether the pod of a node that is not awaited is unfinished
+ * The number of old pods that the update still has to replace, counted from the pods themselves. The controller's
+ * counts include nodes that the gate skips, and omit nodes that should no longer have a pod (NodeShouldRunDaemonPod,
+ * pkg/controller/daemon).
+ * @param hasUnfinishedSkipped whether a skipped node has a pod that is not ready or not updated
  */
 function countPodsToReplace(
   { metadata }: DaemonSet,
@@ -131,14 +131,17 @@ function countPodsToReplace(
   return pods.old.filter((pod) => nodes.skipReason(nodeNameOf(pod)) === undefined).length
 }
 
-/** Notes the nodes that are not awaited. @param nodes each with the reason: `node-1 (cordoned)` */
+/**
+ * Reports the nodes that the gate does not wait for.
+ * @param nodes each with the reason: `node-1 (cordoned)`
+ */
 function noteSkippedNodes(nodes: readonly string[], reader: RuleReader): void {
   const more = nodes.length > 5 ? ` and ${nodes.length - 5} more nodes` : ''
   if (nodes.length > 0) reader.note(`not waiting for ${nodes.slice(0, 5).join(', ')}${more}`)
 }
 
 /**
- * The ControllerRevision with the present template. If templates cannot be compared, the newest one, once the
+ * The ControllerRevision with the present template. If no template is equal, the newest ControllerRevision, once the
  * controller counts updated pods.
  */
 function findTemplateRevision(set: DaemonSet, reader: Pick<Reader, 'owned'>): KubeObject | undefined {
@@ -153,11 +156,11 @@ function updatedPodCount(set: DaemonSet): number {
 }
 
 /**
- * Whether a pod has the present template: by the hash of its ControllerRevision. If that cannot be read, by the template
- * generation, as in IsPodUpdated (pkg/controller/daemon/util). Without both, all pods have it once the controller counts
- * them all as updated.
+ * Returns a function that decides whether a pod has the present template. It compares the hash of the
+ * ControllerRevision or, if the hash is unknown, the template generation (IsPodUpdated, pkg/controller/daemon/util). If
+ * both are unknown, all pods have the template once the controller counts all of them as updated.
  */
-function revisionTest(set: DaemonSet, present: KubeObject | undefined, reader: Reader): (pod: Pod) => boolean {
+function presentTemplateTest(set: DaemonSet, present: KubeObject | undefined, reader: Reader): (pod: Pod) => boolean {
   const hash = present?.metadata.labels?.[hashLabel]
   if (hash !== undefined) return ({ metadata: { labels } }) => labels?.[hashLabel] === hash
   const generation = set.metadata.annotations?.[generationAnnotation]
@@ -169,17 +172,18 @@ function revisionTest(set: DaemonSet, present: KubeObject | undefined, reader: R
 const cordoned = 'cordoned'
 
 interface AwaitedNodes {
-  /** Why a node is not awaited; undefined if it is. */
+  /** Why the gate does not wait for a node; undefined if it waits. */
   readonly skipReason: (node: string) => string | undefined
   /** Whether the controller counts a node as desired. */
   readonly isCounted: (node: string) => boolean
-  /** Whether a pod of a node may fail the DaemonSet: not if the node may be the cause, as one that just joined. */
+  /** Whether a pod on this node may fail the DaemonSet. A node may itself be the cause, for example a new one. */
   readonly isReliable: (node: string) => boolean
 }
 
 /**
- * A node is not awaited if it is not ready, cordoned, gone, tainted, or joined since the gate's start, and a new pod is
- * ready on another node. If all desired nodes are like this, the pods of each may fail the DaemonSet.
+ * Decides which nodes the gate waits for. Once a new pod is ready on another node, the gate skips nodes that are not
+ * ready, cordoned, gone, tainted, or joined after the gate's start. If all desired nodes are like this, their pods may
+ * fail the DaemonSet.
  */
 function awaitedNodes(
   set: DaemonSet,
@@ -216,8 +220,8 @@ function awaitedNodes(
 }
 
 /**
- * The taints that the pods of each DaemonSet tolerate, with their effects (AddOrUpdateDaemonPodTolerations,
- * pkg/controller/daemon/util). A lost node has a NoSchedule taint too, which they do not tolerate.
+ * The taints, with their effects, that the pods of every DaemonSet tolerate (AddOrUpdateDaemonPodTolerations,
+ * pkg/controller/daemon/util). The NoSchedule taint of a lost node is not among them.
  */
 const toleratedTaints = [
   /^node\.kubernetes\.io\/(?:not-ready|unreachable):NoExecute$/,
@@ -225,8 +229,8 @@ const toleratedTaints = [
 ]
 
 /**
- * A taint that excludes new pods from a node: the controller does not count the node, creates no pod there, and with
- * NoSchedule leaves an existing one (NodeShouldRunDaemonPod, pkg/controller/daemon).
+ * A taint that excludes new pods from a node. The controller does not count the node and creates no pod there. With
+ * NoSchedule, an existing pod stays (NodeShouldRunDaemonPod, pkg/controller/daemon).
  */
 function repellingTaint({ spec: { taints = [] } = {} }: Node, tolerations: readonly Toleration[] = []) {
   return taints.find(
@@ -237,14 +241,14 @@ function repellingTaint({ spec: { taints = [] } = {} }: Node, tolerations: reado
   )
 }
 
-/** ToleratesTaint, k8s.io/component-helpers/scheduling/corev1. */
+/** Whether a toleration matches a taint (ToleratesTaint, k8s.io/component-helpers/scheduling/corev1). */
 function isTaintTolerated({ key, operator = 'Equal', value = '', effect }: Toleration, taint: Taint): boolean {
   if (effect && effect !== taint.effect) return false
   if (key && key !== taint.key) return false
   return operator === 'Exists' || (operator === 'Equal' && value === (taint.value ?? ''))
 }
 
-/** The node of a pod; before it is scheduled, by the affinity that the controller sets (pkg/controller/daemon/util). */
+/** The node of a pod. Before the pod is scheduled, its node affinity names the node (pkg/controller/daemon/util). */
 function nodeNameOf({ spec }: Pod): string {
   if (spec?.nodeName !== undefined && spec.nodeName !== '') return spec.nodeName
   const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []

@@ -6,31 +6,31 @@ import { earliestMoment, type GateTime, latestMoment, mayBeSinceStart } from '..
 import { condition } from './pod-fields.ts'
 
 /**
- * The observed instances of one container. `countDeaths` decides which of their deaths count. An instance is numbered
- * by the deaths before it (the kubelet's restartCount).
+ * The observed instances of a container, from which `countDeaths` counts the deaths of the rollout. The number of an
+ * instance is the number of deaths before it (the kubelet's restartCount).
  */
 export interface DeathObservations {
-  /** The number of deaths over the life of the pod, with one that no restart has followed yet. */
+  /** All deaths since the pod was created, including a death that no restart has followed yet. */
   readonly total: number
-  /** The restart count in the first status that the gate received; absent before. */
+  /** The restart count in the first status that the gate received; absent before the first status. */
   readonly firstRestarts?: number
   readonly instances: ReadonlyMap<number, Instance>
 }
 
-/** The facts about a pod's workload that decide which deaths count. */
+/** The times of a pod's workload that decide which deaths count. */
 export interface WorkloadTiming {
-  /** When the pod template was last changed, on the runner's clock; if unknown, ten minutes before the gate's start. */
+  /** When the pod template last changed, on the runner's clock; undefined if unknown. */
   readonly changedAt: number | undefined
   /** `minReadySeconds` of the workload, in milliseconds. */
   readonly minReadyMs: number
 }
 
 /**
- * Adds a version of a container, seen at `now`, to the observed instances. `restartCount` is the kubelet's own count of earlier
- * instances (pkg/kubelet/kuberuntime), so no death is missed when the watch is interrupted.
+ * Adds a version of a container, seen at `now`, to its observed instances. An interrupted watch misses no death,
+ * because the kubelet counts the restarts (pkg/kubelet/kuberuntime).
  */
 export function observeDeaths(
-  seen: DeathObservations,
+  observed: DeathObservations,
   pod: Pod,
   version: PodContainer & { readonly status: ContainerStatus },
   now: number,
@@ -40,16 +40,16 @@ export function observeDeaths(
   const restarts = status.restartCount ?? 0
   const total = restarts + (isDead ? 1 : 0)
   const ends = instanceEnds(version, restarts, pod, gateTime)
-  const instances = new Map(seen.instances)
+  const instances = new Map(observed.instances)
   const observe = (number: number, part: Instance) => instances.set(number, { ...instances.get(number), ...part })
   const isProbed = container.readinessProbe !== undefined
   if (status.state?.running) observe(total, runningInstance(instances.get(total), status, isProbed, pod, now, gateTime))
-  const ranBefore = instances.get(seen.total)
-  if (ranBefore?.seenAt !== undefined && total > seen.total) {
-    const next = ends.find(({ number }) => number >= seen.total)
-    // If the status does not show its end, it ended before the next one began.
-    const endedAt = (next?.number === seen.total ? undefined : next?.startedAt) ?? next?.finishedAt ?? now
-    observe(seen.total, { readyFor: readyTimeUntilEnd(ranBefore, endedAt) })
+  const ranBefore = instances.get(observed.total)
+  if (ranBefore?.seenAt !== undefined && total > observed.total) {
+    const next = ends.find(({ number }) => number >= observed.total)
+    // If the status does not show the end of this instance, the instance ended when the next one began.
+    const endedAt = (next?.number === observed.total ? undefined : next?.startedAt) ?? next?.finishedAt ?? now
+    observe(observed.total, { readyFor: readyTimeUntilEnd(ranBefore, endedAt) })
   }
   const ready = condition(pod, 'Ready')
   const unreadyAt = isProbed && ready?.status === 'False' ? gateTime.time(ready.lastTransitionTime) : undefined
@@ -62,12 +62,12 @@ export function observeDeaths(
     })
   }
   if (total > 0 && instances.get(total - 1)?.diedAt === undefined) observe(total - 1, { diedAt: now })
-  return { total, firstRestarts: seen.firstRestarts ?? restarts, instances }
+  return { total, firstRestarts: observed.firstRestarts ?? restarts, instances }
 }
 
 /**
- * The running instance. Without a readiness probe it is ready since its start; with one, since the pod became Ready. If
- * this time is absent or in the future (a wrong clock), it is ready since `now`.
+ * The running instance of a container. Without a readiness probe, it is ready since its start. With one, it is ready
+ * since the pod became Ready, or since `now` if that time is absent or in the future.
  */
 function runningInstance(
   before: Instance | undefined,
@@ -87,21 +87,24 @@ function runningInstance(
   return { seenAt: same?.seenAt ?? now, beganAt, readySince, readyFor }
 }
 
-/** The end of an instance, in the status of its container. Moments are on the runner's clock. */
-interface End {
+/** The end of an instance, as the status of its container shows it. Moments are on the runner's clock. */
+interface InstanceEnd {
   readonly number: number
   /** Absent if the container runtime could not start the instance. */
   readonly startedAt?: number | undefined
   readonly finishedAt?: number | undefined
 }
 
-/** The ends in the status of a container. A time before the creation of the pod is unknown: the runtime writes 1970. */
+/**
+ * The ends of instances in the status of a container. A time before the pod's creation is unknown: runtimes write 1970
+ * if an instance never started.
+ */
 function instanceEnds(
   { status, end, isDead }: Pick<PodContainer, 'end' | 'isDead'> & { readonly status: ContainerStatus },
   restarts: number,
   { metadata }: Pod,
   { time }: GateTime,
-): readonly End[] {
+): readonly InstanceEnd[] {
   const last = status.lastState?.terminated
   const isOfPresent = status.state?.waiting !== undefined && isDead
   const created = time(metadata.creationTimestamp) ?? 0
@@ -110,7 +113,7 @@ function instanceEnds(
     return moment !== undefined && moment >= created ? moment : undefined
   }
   return [
-    // While it waits for its restart, lastState is the present instance, else the previous one.
+    // While a restart is pending, lastState is the end of the present instance, otherwise of the previous one.
     ...(last === undefined ? [] : [{ ...last, number: isOfPresent ? restarts : restarts - 1 }]),
     ...(end === undefined || end === last || !isDead ? [] : [{ ...end, number: restarts }]),
   ]
@@ -122,10 +125,7 @@ function instanceEnds(
     }))
 }
 
-/**
- * How long an instance that was watched was ready at least, in milliseconds: at most the time until it ended, because a
- * status may have arrived late, from a slow connection.
- */
+/** The minimum ready time of a watched instance, in milliseconds. A status may arrive after the instance ended. */
 function readyTimeUntilEnd({ beganAt, readySince, readyFor }: Instance, endedAt: number): number | undefined {
   if (beganAt === undefined) return readyFor
   const limited = readyFor === undefined ? undefined : Math.min(readyFor, endedAt - beganAt)
@@ -133,30 +133,30 @@ function readyTimeUntilEnd({ beganAt, readySince, readyFor }: Instance, endedAt:
 }
 
 /**
- * How long a dead instance was ready at least, in milliseconds. Infinity after a run of ten minutes. If the pod became
- * unready after the start of the instance, its probes had passed before.
- * @param known this time, if the gate has seen the instance run
- * @param unreadyAt when the pod with a probed container became unready
+ * The minimum ready time of a dead instance, in milliseconds; Infinity after a long run (`recoveredMs`). If the pod
+ * became unready after the instance started, the probes had succeeded before.
+ * @param observedMs the ready time that the gate has observed
+ * @param unreadyAt when the pod became unready; only for a container with a readiness probe
  */
 function readyTimeOfDeadInstance(
-  known: number | undefined,
-  { startedAt, finishedAt }: End,
+  observedMs: number | undefined,
+  { startedAt, finishedAt }: InstanceEnd,
   unreadyAt: number | undefined,
 ): number | undefined {
-  if (startedAt === undefined) return known
+  if (startedAt === undefined) return observedMs
   if (finishedAt !== undefined && finishedAt - startedAt >= recoveredMs) return Infinity
-  if (known !== undefined || unreadyAt === undefined || unreadyAt <= startedAt) return known
+  if (observedMs !== undefined || unreadyAt === undefined || unreadyAt <= startedAt) return observedMs
   return Math.max(0, Math.min(unreadyAt, finishedAt ?? unreadyAt) - startedAt)
 }
 
 /**
- * The deaths that count: those in this rollout, after the container's last recovery. If the pod is older than the last
- * change of its template, the restarts before the gate first saw it do not count.
+ * Counts the deaths of this rollout since the container last recovered. If the pod is older than the last change of its
+ * template, restarts before the gate first saw the pod do not count.
  * @param created when the pod was created, on the runner's clock
- * @param backOffAt when the kubelet first reported in an Event that it waits before the next start: the first death is older
+ * @param backOffAt when an Event first reported a back-off: the first death is at least as old
  */
 export function countDeaths(
-  seen: DeathObservations,
+  observed: DeathObservations,
   created: number | undefined,
   backOffAt: number | undefined,
   { changedAt, minReadyMs }: WorkloadTiming,
@@ -165,20 +165,22 @@ export function countDeaths(
   const { startedAt, settleTimeMs } = gateTime
   const settleMs = Math.max(minReadyMs, settleTimeMs)
   const isOlderThanTemplate = created !== undefined && created < (changedAt ?? startedAt - earlierDeathsMs)
-  const atFirstSight = seen.firstRestarts ?? 0
+  const atFirstSight = observed.firstRestarts ?? 0
   const baseline = isOlderThanTemplate ? atFirstSight : 0
-  const recovered = [...seen.instances].flatMap(([number, { readyFor = 0 }]) => (readyFor >= settleMs ? [number] : []))
+  const recovered = [...observed.instances].flatMap(([number, { readyFor = 0 }]) =>
+    readyFor >= settleMs ? [number] : [],
+  )
   const uncounted = Math.max(baseline, ...recovered)
-  const count = Math.max(0, seen.total - uncounted)
-  const counted = [...seen.instances].flatMap(([number, instance]) =>
-    number >= uncounted && number < seen.total ? [instance] : [],
+  const count = Math.max(0, observed.total - uncounted)
+  const counted = [...observed.instances].flatMap(([number, instance]) =>
+    number >= uncounted && number < observed.total ? [instance] : [],
   )
   const isCurrent =
     mayBeSinceStart(created, gateTime) ||
     counted.some(({ beganAt }) => beganAt !== undefined && mayBeSinceStart(beganAt, gateTime)) ||
-    // Deaths are numbered from 1: after n restarts, the present instance has death n + 1. It started after first sight.
-    seen.total - 1 > atFirstSight
+    // The instance that died last started after the gate first saw the pod.
+    observed.total - 1 > atFirstSight
   const reportedAt = count > 0 && uncounted === 0 ? backOffAt : undefined
   const firstAt = earliestMoment([reportedAt, ...counted.map(({ diedAt }) => diedAt)])
-  return { count, total: seen.total, isCurrent, firstAt }
+  return { count, total: observed.total, isCurrent, firstAt }
 }

@@ -28,17 +28,13 @@ import {
 import { allReachedAt, countMilestone, podCountText, readyText } from './revision-pods.ts'
 import { type ExaminedPods, examineWorkloadPods, type WorkloadFacts, workloadRule } from './workload.ts'
 
-/** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
-const deadlineExceeded = 'ProgressDeadlineExceeded'
-/** The reason of the condition `Progressing` after a complete rollout. */
-const completeReason = 'NewReplicaSetAvailable'
-
 /**
- * A Deployment: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status
+ * Judges Deployments: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status
  *
- * Ready by the conditions of `kubectl rollout status` (pkg/polymorphichelpers in kubectl): the present generation is
- * observed, all replicas are updated and available, and no replica of an older revision is left. In addition, each
- * container that has no readiness probe, or that has died, has settled, which excludes a crash loop.
+ * A Deployment is ready under the conditions of `kubectl rollout status` (pkg/polymorphichelpers in kubectl): the
+ * present generation is observed, all replicas are updated and available, and no replica of an older revision is left.
+ * In addition, every container without a readiness probe, or with a death, must have settled. This excludes a crash
+ * loop.
  */
 export const deploymentRule = workloadRule<Deployment>({
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
@@ -46,6 +42,11 @@ export const deploymentRule = workloadRule<Deployment>({
   restoredAt: completedAt,
   facts: deploymentFacts,
 })
+
+/** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
+const deadlineExceeded = 'ProgressDeadlineExceeded'
+/** The reason of the condition `Progressing` after a complete rollout. */
+const completeReason = 'NewReplicaSetAvailable'
 
 const replicaSetRequest = cachePerObject((deployment: Deployment) =>
   selectedRequest('apps/v1', 'ReplicaSet', deployment),
@@ -69,7 +70,7 @@ function deploymentFacts(deployment: Deployment, reader: RuleReader): WorkloadFa
     {
       revisionOf: (pod) => (gated.has(pod) ? 'new' : 'old'),
       gone: reader.endedPods(current?.metadata.uid, 'Failed'),
-      // Other strategies create new pods while old ones terminate.
+      // Only Recreate creates new pods after the old ones have ended.
       waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
       areKnown: canReadReplicaSets || current !== undefined,
     },
@@ -77,8 +78,7 @@ function deploymentFacts(deployment: Deployment, reader: RuleReader): WorkloadFa
   )
   const available = availableNewReplicas(status, current, old)
   const isAvailable = isUpdated && available >= updated
-  // Right after a scale, the counts may be old: with a surplus, the controller does not report the rollout as complete
-  // (DeploymentComplete).
+  // Right after a scale, the status may count a surplus: the rollout is not complete (DeploymentComplete).
   const surplus = Math.max(0, updated - replicas)
   const isDrained = isUpdated && old === 0 && surplus === 0
   const isRolledOut = isUpdated || (old === 0 && (current !== undefined || updated > 0))
@@ -99,8 +99,7 @@ function deploymentFacts(deployment: Deployment, reader: RuleReader): WorkloadFa
     isComplete: isAvailable && isDrained,
     wanted: replicas,
     counted: isUpdated ? (status.readyReplicas ?? 0) : 0,
-    // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
-    // starts.
+    // A rolling update creates new pods step by step, so only the pods of the present step are expected.
     created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),
     message: `${current === undefined ? '' : `revision ${revisionNumberText(current)}, `}${readyText(available, replicas, 'available')}`,
     unchangedSince: examined.state === undefined ? conditionsChangedAt(deployment, reader) : undefined,
@@ -116,9 +115,9 @@ function deploymentFacts(deployment: Deployment, reader: RuleReader): WorkloadFa
 }
 
 /**
- * The number of available pods of the new revision: the count of the new ReplicaSet, limited by the Deployment's own.
- * The Deployment's count includes older revisions (calculateStatus, pkg/controller/deployment).
- * @param old the Deployment's count of older pods
+ * The number of available pods of the new revision: the count of the new ReplicaSet, but at most the count of the
+ * Deployment. The count of the Deployment includes older revisions (calculateStatus, pkg/controller/deployment).
+ * @param old the number of older pods, by the counts of the Deployment
  */
 function availableNewReplicas(status: WorkloadStatus, current: ReplicaSet | undefined, old: number): number {
   const all = status.availableReplicas ?? 0
@@ -126,8 +125,9 @@ function availableNewReplicas(status: WorkloadStatus, current: ReplicaSet | unde
 }
 
 /**
- * The ReplicaSet of the present template; undefined while the controller has not created it. If templates cannot be
- * compared (a field unknown to the controller's version), the one with the Deployment's number, if pods are updated.
+ * The ReplicaSet of the present template; undefined until the controller has created it. If the controller does not
+ * know a field, no template is equal. Then the ReplicaSet with the Deployment's revision number counts, once pods are
+ * updated.
  */
 export function newReplicaSet(deployment: Deployment, reader: Pick<Reader, 'owned'>): ReplicaSet | undefined {
   const owned = reader.owned(replicaSetRequest(deployment), deployment.metadata.uid)
@@ -141,7 +141,7 @@ function revisionNumberText(object: KubeObject): string {
   return Number.isNaN(number) ? '?' : `${number}`
 }
 
-/** Notes that an undo made an older revision the present one, unless the undo was long ago. */
+/** Reports that an undo has restored an older revision, unless the undo was long ago. */
 function noteRestoredRevision(deployment: Deployment, current: ReplicaSet | undefined, reader: RuleReader): void {
   const former = current === undefined ? undefined : formerRevisionNumbers(current).at(-1)
   const changedAt = reader.time(condition(deployment, 'Progressing')?.lastUpdateTime) ?? -Infinity
@@ -157,16 +157,16 @@ function conditionsChangedAt(deployment: Deployment, reader: Reader): number {
   return Math.max(0, ...changed)
 }
 
-/** When the last ready pod became available, on the runner's clock: minReadySeconds after it was ready. */
+/** When the last ready pod became available, on the runner's clock: minReadySeconds after it became ready. */
 function availableSince({ spec }: Deployment, { state }: ExaminedPods): number | undefined {
   const readyAt = allReachedAt(state?.pods.filter((pod) => pod.ready) ?? [], 'ready')
   return readyAt === undefined ? undefined : readyAt + (spec?.minReadySeconds ?? 0) * 1_000
 }
 
 /**
- * When the controller reported the rollout of the present revision as complete, on the runner's clock: all replicas are
- * available, and no other is left (DeploymentComplete, pkg/controller/deployment/util). Undefined if the report may be
- * about an earlier rollout: if an older ReplicaSet is used again, the report changes only when this rollout progresses.
+ * When the controller reported the present rollout as complete, on the runner's clock (DeploymentComplete,
+ * pkg/controller/deployment/util). Undefined if the report may belong to an earlier rollout: after an undo, the earlier
+ * report stays until the rollout progresses.
  */
 function completedAt(deployment: Deployment, current: ReplicaSet | undefined, { time }: Reader): number | undefined {
   const progressing = condition(deployment, 'Progressing')
@@ -181,7 +181,7 @@ function completedAt(deployment: Deployment, current: ReplicaSet | undefined, { 
 
 /**
  * The milestone `replicaset`: the ReplicaSet of the present template exists.
- * @param isUpdated all pods count as updated, so that the ReplicaSet exists even if no watch has reported it
+ * @param isUpdated whether all pods count as updated: then the ReplicaSet exists, even if no watch has reported it
  */
 function replicaSetMilestone(
   deployment: Deployment,
@@ -203,7 +203,10 @@ function replicaSetMilestone(
   return { name: 'replicaset', state: 'open', message: 'waiting for the new ReplicaSet' }
 }
 
-/** @param surplus the number of new pods that a scale removes */
+/**
+ * The milestone `drained`: no pod of an older revision is active.
+ * @param surplus the number of new pods that a scale removes
+ */
 function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasOlder: boolean): Milestone {
   if (isDrained)
     return { name: 'drained', state: 'done', message: hasOlder ? 'no active pods of older revisions left' : '' }
@@ -213,9 +216,10 @@ function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasO
 }
 
 /**
- * A terminal problem: the controller reports no progress of the gated generation within progressDeadlineSeconds. A report at
- * first sight counts after `standingDeadlineMs` without progress, since an undo or a scale keeps it. A paused Deployment
- * keeps an earlier report (checkPausedConditions, pkg/controller/deployment/sync.go).
+ * The problem that the controller reports no progress within progressDeadlineSeconds. An undo or a scale keeps an
+ * earlier report, so a report at first sight counts only after `standingDeadlineMs` without progress. A paused
+ * Deployment keeps an earlier report too, which does not count (checkPausedConditions,
+ * pkg/controller/deployment/sync.go).
  */
 function progressDeadlineProblem(
   deployment: Deployment,
@@ -236,7 +240,7 @@ function progressDeadlineProblem(
         deadlineSeconds: spec.progressDeadlineSeconds ?? 600,
         message: progressing.message ?? 'the deadline has passed',
       },
-      // The controller does not report the cause, but the problem of a pod is one. The pod had its time to start.
+      // The controller reports no cause, so the problem of a pod is the cause. The pod had enough time to start.
       cause: cause && { ...cause, isStarting: false },
       proven:
         !(
@@ -247,7 +251,7 @@ function progressDeadlineProblem(
   ]
 }
 
-/** Whether a pod has an unproven problem that only repetition proves: the apply may have fixed its cause. */
+/** Whether a pod has a problem that may fail the rollout but is not proven yet: the apply may have fixed its cause. */
 function hasUnprovenPodProblem(state: ExaminedPods['state']): boolean {
   return (
     state?.problems.some((problem) => classOf(problem) !== 'slow' && !problem.proven && !problem.neverFails) === true
@@ -255,8 +259,8 @@ function hasUnprovenPodProblem(state: ExaminedPods['state']): boolean {
 }
 
 /**
- * Whether a pod progresses: its wait has a known end, it runs an init container or a hook, or it was scheduled,
- * initialised or ready only since the gate began. Until the pod is ready, the Deployment keeps an earlier report.
+ * Whether a pod progresses: the stall clock is stopped for it, an init container or a hook runs, or a condition became
+ * True after the gate began. Until such a pod is ready, the Deployment keeps an earlier report.
  */
 function isPodProgressing(view: PodView, reader: Reader): boolean {
   const { pod, started, runningStep } = view
@@ -266,7 +270,7 @@ function isPodProgressing(view: PodView, reader: Reader): boolean {
   return waitOfPod(view, reader).stallHold !== undefined || runningStep !== undefined || hasMoved
 }
 
-/** A slow problem: a paused Deployment is not rolled out, except a scale of a single revision. */
+/** The problem that a paused Deployment does not roll out its template. */
 function pausedProblem(deployment: Deployment, reader: Reader): readonly Problem[] {
   if (!deployment.spec?.paused) return []
   return [{ ...ownProblem(deployment, reader.history.firstSeenAt), reason: 'paused', detail: {} }]

@@ -3,7 +3,9 @@ import type { PullFailureCause, PullReason } from '../../reasons/images.ts'
 import { traitsOf } from '../../reasons/reasons.ts'
 import type { PullFailure } from '../pod-view.ts'
 
-/** The HTTP statuses that runtimes report, and their reasons. */
+/* Why the pull of an image failed, from the messages of the kubelet and the container runtime. */
+
+/** The HTTP statuses in messages of runtimes, each with the reason of the failed pull. */
 const httpStatuses: readonly (readonly [PullReason, RegExp])[] = [
   ['image-rate-limited', /\b429\b/],
   ['image-unauthorized', /\b40[13]\b/],
@@ -11,10 +13,10 @@ const httpStatuses: readonly (readonly [PullReason, RegExp])[] = [
 ]
 
 /**
- * The reasons of failed pulls by the messages of containerd, CRI-O and Docker. The order matters. If a node cannot
- * unpack a layer, its paths and sizes may contain any word or number. An HTTP status is more reliable than the text
- * that follows it. Docker Hub answers "pull access denied … may require authorization" for missing and for private
- * repositories. `manifest unknown` and `name unknown` are the registry's own codes
+ * Messages of containerd, CRI-O and Docker about failed pulls. The first pattern that matches decides. Errors about
+ * unpacking come first, because their paths and sizes may contain any word or number. An HTTP status is more reliable
+ * than the text that follows it. Docker Hub answers "pull access denied … may require authorization" for missing and
+ * for private repositories. `manifest unknown` and `name unknown` are error codes of the registry
  * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes).
  */
 const patterns: readonly (readonly [PullReason, RegExp])[] = [
@@ -39,31 +41,31 @@ const patterns: readonly (readonly [PullReason, RegExp])[] = [
   ],
 ]
 
-/** A proxy that refuses a connection answers instead of the registry, with only the text of its status. */
+/** The answer of a proxy that refuses the connection: only the text of an HTTP status. */
 const refusedByProxy = /(?:Head|Get|Post) "": (?:Forbidden|Unauthorized)\b|proxy authentication required|proxyconnect/i
 
-/** If a registry answers with HTML, CRI-O returns the page: only its status counts. */
+/** If a registry answers with an HTML page, CRI-O reports the page. Only its HTTP status counts. */
 const statusOfPage = /\bStatusCode: (\d{3})\b/
 
-/** Matches if `not found` is the whole answer: only the image's name, without quotes, may precede it. */
+/** Matches an answer that is only `not found`, also after the unquoted name of the image. */
 const notFoundAlone = /^(?:[a-z0-9][\w.-]*[/:@][\w./:@-]*: )?not found$/i
 
-/** Maximum length: the API server limits messages of events to 1 KiB. */
+/** The maximum length of a message that is parsed. The API server limits messages of Events to 1 KiB. */
 const maxMessageLength = 8_192
 
 /**
- * The text of the kubelet before an error: in its event, its back-off, and its state, which repeats an error of the CRI
- * in other words (evalCRIPullErr, pkg/kubelet/images).
+ * The text that the kubelet writes before an error, in an Event or in the state of a container. In the state, the
+ * kubelet may also reword the error of the CRI (evalCRIPullErr, pkg/kubelet/images).
  */
 const kubeletPrefix =
   /^(?:Failed to pull image "[^"]*": |Back-off pulling image "[^"]*"(?:: (?:ErrImagePull|RegistryUnavailable|SignatureValidationFailed))?(?:: )?)?(?:rpc error: code = \w+ desc = )?(?:(?:image pull failed for \S+ because the (?:registry is unavailable|signature validation failed)|RegistryUnavailable|SignatureValidationFailed): )?/i
 
-/** The start of each error in an aggregate. */
+/** The first words of each error in a list of errors. */
 const aggregated =
   /(?:rpc error: code =|failed to |Failed to |initializing source |reading manifest |image pull failed )/
 
 /**
- * The errors in a message: with several pull secrets, the kubelet tries each, and aggregates their errors: `[…, …]`
+ * The errors in a message. With several pull secrets, the kubelet tries each one and lists all errors: `[…, …]`
  * (PullImage, pkg/kubelet/kuberuntime; NewAggregate, k8s.io/apimachinery).
  */
 function errorsIn(message: string): readonly string[] {
@@ -71,7 +73,7 @@ function errorsIn(message: string): readonly string[] {
   return list === undefined ? [message] : list.split(new RegExp(`, (?=${aggregated.source})`))
 }
 
-/** The error that decides: one that is not terminal, if any, because a registry hides images from some credentials. */
+/** The error that decides. An error that is not terminal has priority: some credentials may not see the image. */
 function decisiveError(message: string): readonly [string, PullReason] {
   const errors = errorsIn(message.slice(0, maxMessageLength)).map((each) => [each, pullReasonOf(each)] as const)
   return (errors.find(([, reason]) => traitsOf({ reason }).class !== 'terminal') ??
@@ -90,10 +92,10 @@ function firstMatchingReason(table: typeof patterns, text: string): PullReason {
   return table.find(([, pattern]) => pattern.test(text))?.[0] ?? 'image-pull-failed'
 }
 
-/** Maximum number of quoted names in a message. */
+/** The maximum number of quoted names that are removed from a message. */
 const maxNames = 50
 
-/** The message without the image's name, which may contain any word: `registry/denied/app:404` is a valid one. */
+/** The message without quoted names: the name of an image may contain any word, such as `registry/denied/app:404`. */
 function withoutQuotedNames(message: string): string {
   const quoted = [...message.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name).filter((name) => name.length > 2)
   return [...new Set(quoted)]
@@ -102,7 +104,7 @@ function withoutQuotedNames(message: string): string {
     .reduce((text, name) => text.replaceAll(name, ''), message)
 }
 
-/** Tags, hosts and ports without quotes: they may contain any word too, and any number. */
+/** Unquoted tags, hosts and ports, which may also contain any word or number. */
 const unquotedNames =
   /\[manifests [^\]]*\]|reading manifest \S+ in \S+|manifest for \S+|repository \S+ not found|with (?:name|id) '[^']*'|from host \S+|lookup \S+|pinging (?:container|docker) registry \S+|(?:https?|docker):\/\/\S+|(?:dial|read|write) tcp \S+|sha256:[0-9a-f]+/gi
 
@@ -120,21 +122,21 @@ function withoutErrorPrefixes(text: string): string {
   return rest.replace(/^[\s:]+/, '').trim()
 }
 
-/** Whether the kubelet reports a refused attempt. The event "Error: ErrImagePull" that follows does not count. */
+/** Whether an Event reports a refused pull. The Event `Error: ErrImagePull` that follows does not count. */
 export function isPullRefusal(event: EventObject): boolean {
   return event.reason === 'Failed' && /^Failed to pull image/i.test(event.message ?? '')
 }
 
-/** A refusal by the signature policy of the node (containers-policy.json), as the kubelet or the runtime words it. */
+/** Messages about a refusal by the node's signature policy (containers-policy.json). */
 const signature = /signature ?validation ?failed|Source image rejected/i
 
-/** The answers that show a cause. */
+/** Answers that show why the node cannot store the image. */
 const causes: readonly (readonly [PullFailureCause, RegExp])[] = [
   ['disk-full', /no space left on device/i],
   ['broken-layer', /(?:extract|register|unpack) layer/i],
 ]
 
-/** What the message of the kubelet shows about a refused pull. */
+/** The reason, answer and cause of a refused pull, from the kubelet's message. */
 export function pullFailure(message: string): PullFailure {
   const [error, reason] = decisiveError(message)
   const answer = registryAnswer(error)
@@ -142,10 +144,7 @@ export function pullFailure(message: string): PullFailure {
   return { reason, answer, cause }
 }
 
-/**
- * The registry's answer, without the text of kubelet and runtime: the part after the last `failed to …:`, else the
- * whole error.
- */
+/** The registry's answer: the part after the last `failed to …:`, or the whole error without the kubelet's text. */
 function registryAnswer(error: string): string {
   const text = withoutQuotedNames(error.replace(kubeletPrefix, ''))
   const core =

@@ -33,10 +33,10 @@ import {
 import { stallHoldOfPods } from './workload.ts'
 
 /**
- * A Job: https://kubernetes.io/docs/concepts/workloads/controllers/job/
+ * Judges Jobs: https://kubernetes.io/docs/concepts/workloads/controllers/job/
  *
- * Ready or failed when its controller reports Complete or Failed: the controller applies retries, deadlines, failure and
- * success policies and per-index limits. While a container runs, the stall clock is stopped.
+ * A Job is ready or failed when its controller reports Complete or Failed. The controller applies retries, deadlines,
+ * failure and success policies, and per-index limits. While a container runs, the stall clock is stopped.
  */
 export const jobRule: Rule<Job> = {
   milestones: ['created', 'started', 'succeeded', 'complete'],
@@ -53,7 +53,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
   const isComplete = trueCondition(job, 'Complete') !== undefined
   const ended = jobFailureProblem(job, pods, reader)
   const isOver = isComplete || ended !== undefined
-  // The end of the Job explains its failed pods. All its pods are of one run, so those that failed before the gate began count.
+  // Once the Job has ended, its end explains its failed pods. Until then, all pods that failed since its start count.
   const state =
     reader.listState(podRequest(job)) === 'complete'
       ? examinePods(owned, reader, isOver ? [] : lost, reader.time(status.startTime))
@@ -71,7 +71,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
   reader.hold(stallHoldOfPods(state, owned, reader))
   if (isInFuture(triesAt, reader)) reader.hold('its next try has to wait')
   if (isComplete && (status.failed ?? 0) > 0) reader.note(`${status.failed} failed before it completed`)
-  // A Job that has not ended fails if its pods are refused, or if one of them has a proven problem and none is better.
+  // A running Job fails if its pods are refused, or if a pod has a proven problem and no pod works.
   const proven = problems.filter((problem) => problem.proven)
   const refused = proven.find(({ subject }) => !isPodSubject(subject))
   const failed = state?.failure && proven.find(({ subject }) => isPodSubject(subject))
@@ -88,7 +88,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
   }
 }
 
-/** Slow problems: the Job is suspended, a container keeps a pod from ending, or terminating pods are not removed. */
+/** What delays a Job: it is suspended, a container prevents the end of a pod, or terminating pods are not removed. */
 function delayProblems(
   job: Job,
   state: PodsState | undefined,
@@ -110,7 +110,7 @@ function hasRunContainers({ status = {} }: Job, isComplete: boolean, pods: reado
   return isOfThisChange && (isAnyStarted || isComplete || (status.failed ?? 0) > 0)
 }
 
-/** Whether pods of the Job work. Pods that cannot be read, or are in another cluster, appear only in the counts. */
+/** Whether containers of the Job run. If its pods cannot be read or are in another cluster, the counts decide. */
 function isJobRunning(job: Job, state: PodsState | undefined): boolean {
   const areCountsAll = state === undefined || !isManagedByJobController(job)
   const isAnyWorking = state?.pods.some((each) => hasRunningWork(each, job)) ?? false
@@ -137,7 +137,7 @@ function jobMilestones(job: Job, isComplete: boolean, lost: readonly Pod[], { ti
       name: 'succeeded',
       state: isComplete || (spec.completions !== undefined && succeeded >= wanted) ? 'done' : 'open',
       count: { done: Math.min(succeeded, wanted), total: wanted },
-      // The controller reports it before Complete, while it removes the finalizers of the pods.
+      // The controller reports SuccessCriteriaMet before Complete, while it removes the finalizers of the pods.
       at: since('SuccessCriteriaMet'),
       message: progressText(job),
     },
@@ -150,7 +150,7 @@ function jobMilestones(job: Job, isComplete: boolean, lost: readonly Pod[], { ti
   ]
 }
 
-/** The reasons of the controller's event about a failed Job (recordJobFinished, pkg/controller/job). */
+/** Reasons of the controller's Event about a failed Job (recordJobFinished, pkg/controller/job). */
 const failureReasons: ReadonlySet<string | undefined> = new Set([
   'BackoffLimitExceeded',
   'DeadlineExceeded',
@@ -160,10 +160,10 @@ const failureReasons: ReadonlySet<string | undefined> = new Set([
 ])
 
 /**
- * The last state of a deleted Job: how it ended, by its last known version or by the events about it. With
- * `ttlSecondsAfterFinished: 0`, the gate may miss its last condition: the event about its end contains the same. The
- * deletionTimestamp is omitted, because the Job ended before.
- * @returns undefined if these do not show how it ended
+ * The last state of a deleted Job, which shows how the Job ended. With `ttlSecondsAfterFinished: 0`, the gate may miss
+ * the last condition, but an Event contains the same. The result has no deletionTimestamp, because the Job ended before
+ * its deletion.
+ * @returns undefined if neither the last known version nor the Events show how the Job ended
  */
 export function lastStateOfJob(job: Job, events: readonly EventObject[]): Job | undefined {
   const { deletionTimestamp: _, ...metadata } = job.metadata
@@ -181,14 +181,14 @@ export function lastStateOfJob(job: Job, events: readonly EventObject[]): Job | 
   return { ...job, metadata, status: { ...job.status, conditions: [...(job.status?.conditions ?? []), ended] } }
 }
 
-/** Whether a Job waits for terminating pods: before it replaces them, or before it is Complete (enactJobFinished). */
+/** Whether a Job waits for terminating pods before it replaces them, or before it is Complete (enactJobFinished). */
 function isAwaitingTermination(job: Job): boolean {
   return job.spec?.podReplacementPolicy === 'Failed' || trueCondition(job, 'SuccessCriteriaMet') !== undefined
 }
 
 /**
- * Whether a pod works: an init container runs, or all containers run or have completed. Sidecars do not count, nor do
- * containers that a webhook has added: only those of the Job's template are its work.
+ * Whether a pod does the work of its Job: an init container runs, or all containers run or have completed. Sidecars and
+ * containers that a webhook has added do not count.
  */
 function hasRunningWork({ pod, running }: PodView, job: Job): boolean {
   const working = containersOf(pod).filter(
@@ -206,8 +206,8 @@ function isTemplateContainer(name: string, { spec }: Job): boolean {
 }
 
 /**
- * A slow problem: one container keeps a pod running, and all other containers of the Job's template have completed. It
- * was added to the pod, or has been the last one for long.
+ * The problem of a container that prevents the end of a pod: all other containers of the Job's template have completed.
+ * It is reported at once if the container was added to the pod, otherwise after `longStepMs`.
  */
 function runningSidecarProblem({ pod }: PodView, job: Job, reader: Reader): Problem | undefined {
   const main = containersOf(pod).filter(({ isInit, container }) => !isInit && container.restartPolicy !== 'Always')
@@ -227,21 +227,21 @@ function progressText({ status = {}, spec = {} }: Job): string {
   return `${status.succeeded ?? 0} of ${spec.completions ?? 1} succeeded${failed}`
 }
 
-/** Removes duplicates: a failed pod that still exists is in both lists. */
+/** Removes duplicate pods: a failed pod that still exists is in two lists. */
 function withoutDuplicates(pods: readonly Pod[]): readonly Pod[] {
   return [...new Map(pods.map((pod) => [pod.metadata.uid, pod])).values()]
 }
 
-/** The problem of a pod, as a problem of its Job: without proof if a container died, because retries follow. */
+/** Converts a problem of a pod to a problem of its Job. A death proves no failure, because retries follow. */
 function toJobProblem(problem: Problem): Problem {
-  // A start that the runtime refused is retried too: by its traits it is no death, but it has an exit code.
+  // A start that the runtime refused is retried too. Its reason is not a death, but its detail contains an exit code.
   const isDeath = traitsOf(problem).isDeath || ('exitCode' in problem.detail && problem.detail.exitCode !== undefined)
   return isDeath ? toExplanation(problem) : problem
 }
 
 /**
- * A terminal problem: Failed is final. FailureTarget precedes it by seconds while the pods are deleted. The reasons are
- * those of pkg/controller/job: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, FailedIndexes …
+ * The problem of a failed Job. FailureTarget comes seconds before Failed, while pods are deleted. The reasons come from
+ * pkg/controller/job: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, FailedIndexes …
  */
 function jobFailureProblem(job: Job, pods: readonly Pod[], reader: Reader): Problem | undefined {
   const failed = trueCondition(job, 'Failed') ?? trueCondition(job, 'FailureTarget')
@@ -256,7 +256,7 @@ function jobFailureProblem(job: Job, pods: readonly Pod[], reader: Reader): Prob
   return problemOf({ ...own, reason: 'job-failed', detail, cause: lastPodFailure(pods, reader) })
 }
 
-/** The last failure of a pod: the cause of the failure of its Job. */
+/** The latest failure of a pod, which is the cause of the failure of the Job. */
 function lastPodFailure(pods: readonly Pod[], reader: Reader): Problem | undefined {
   return pods
     .flatMap((pod) => failuresOfPod(pod, reader))
@@ -265,8 +265,9 @@ function lastPodFailure(pods: readonly Pod[], reader: Reader): Problem | undefin
 }
 
 /**
- * The deaths of the containers of a pod. If they did not end the pod, its own end counts alone: the kubelet refused or
- * evicted it, or its node no longer exists. The controller counts a terminating pod as failed before it has ended.
+ * The deaths of a pod's containers. If they did not end the pod, only its own end counts: the kubelet refused or
+ * evicted the pod, or its node no longer exists. As for the controller, a terminating pod counts as failed before it
+ * ends.
  */
 function failuresOfPod(pod: Pod, reader: Reader): readonly Problem[] {
   const { phase, reason = '' } = pod.status ?? {}
@@ -290,9 +291,9 @@ function isManagedByJobController({
 }
 
 /**
- * When failed work is tried again at the latest, on the runner's clock; undefined if no retry waits. The Job controller
- * doubles its wait with each failure since the last success, or of one index (backoff_utils.go, pkg/controller/job): counted
- * here are all failures, so that the true wait may be shorter. The kubelet restarts a dead container.
+ * The latest moment of the next retry, on the runner's clock; undefined if no retry is pending. The Job controller
+ * doubles its wait with each failure since the last success, or of one index (backoff_utils.go, pkg/controller/job).
+ * The gate counts all failures, so the actual wait may be shorter. The kubelet restarts dead containers.
  */
 function nextTryAt(job: Job, pods: readonly Pod[], reader: Reader): number | undefined {
   const failed = pods.filter((pod) => pod.status?.phase === 'Failed')
@@ -304,7 +305,7 @@ function nextTryAt(job: Job, pods: readonly Pod[], reader: Reader): number | und
   return latestMoment([nextPodAt, ...pods.map((pod) => containerRestartAt(pod, reader))])
 }
 
-/** The number of pods that the controller runs at a time (manageJob): without completions, the first success is enough. */
+/** The number of pods that should run now (manageJob). Without `completions`, the first success is enough. */
 function wantedRunningPods({ spec = {}, status = {} }: Pick<Job, 'spec' | 'status'>): number {
   const { completions, parallelism = 1 } = spec
   const succeeded = status.succeeded ?? 0
@@ -316,7 +317,7 @@ function isActivePod(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp === undefined && !hasEnded(pod)
 }
 
-/** When the kubelet restarts a dead container of a pod. A sidecar's own restarts do not count. */
+/** When the kubelet will have restarted the dead containers of a pod. Restarts of sidecars do not count. */
 function containerRestartAt(pod: Pod, { time }: Reader): number | undefined {
   return latestMoment(
     containersOf(pod).map(({ container, status }) => {

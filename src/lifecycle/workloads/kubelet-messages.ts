@@ -7,6 +7,8 @@ import { shellMs } from '../../thresholds.ts'
 import type { ContainerView } from '../pod-view.ts'
 import { isStartError } from './pod-fields.ts'
 
+/* Reads facts from the messages of the kubelet and of container runtimes. */
+
 type DeathReason =
   | 'crash-loop'
   | 'out-of-memory'
@@ -23,8 +25,8 @@ type Death = {
 }[DeathReason]
 
 /**
- * Why a container died, from the reason and message of its runtime, its exit code, and the kubelet's events about the pod.
- * The exit codes are those of a shell: 126 and 127 for a program that cannot be run or found, 128 + n for signal n
+ * Why a container died, by the message of the runtime, the exit code and the kubelet's Events. A shell returns 126 for
+ * a program that cannot be run, 127 for a missing one, and 128 + n for signal n
  * (https://www.gnu.org/software/bash/manual/html_node/Exit-Status.html).
  */
 export function causeOfDeath(each: ContainerView, death: ContainerStateTerminated): Death {
@@ -41,7 +43,7 @@ export function causeOfDeath(each: ContainerView, death: ContainerStateTerminate
   if (error.step === 'command' && /exec format error/i.test(error.message))
     return { reason: 'exec-format', detail: { image, message: error.message } }
   const isOfShell = isShellError(death)
-  // Docker gives these codes where its error names the program (daemon/start.go).
+  // If Docker returns these exit codes, its error is about the program (daemon/start.go).
   const isOfProgram = isOfShell && error.step === 'other'
   if (isRefused && error.message !== '')
     return causeOfFailedStart(container, isOfProgram ? { ...error, step: 'command' } : error, {
@@ -55,28 +57,25 @@ export function causeOfDeath(each: ContainerView, death: ContainerStateTerminate
   return { reason: isInit ? 'init-container-failed' : 'crash-loop', detail: { ...exit, failedHook } }
 }
 
-/**
- * Whether a shell ended the container, because it could not run or find the program. If the program ran for seconds, these
- * exit codes are its own.
- */
+/** Whether a shell could not run or find the program. After a longer run (`shellMs`), the code is the program's own. */
 function isShellError(death: ContainerStateTerminated): boolean {
   const { exitCode, startedAt = '', finishedAt = '' } = death
   const isOwnCode = Date.parse(finishedAt) - Date.parse(startedAt) >= shellMs
   return (exitCode === 126 || exitCode === 127) && (!isOwnCode || isStartError(death))
 }
 
-/** How a container ended. */
+/** The exit code and signal of a container's end. */
 export function exitOf({ exitCode, signal }: ContainerStateTerminated): Exit {
   return { exitCode, signal }
 }
 
-/** Why the runtime could not create or start a container: only the step `command` is about the program. */
+/** Why the runtime could not create or start a container. Only the step `command` concerns the program. */
 export function causeOfFailedStart(
   container: Container,
   { step, message }: RuntimeError,
-  how: Exit & { readonly isCreated: boolean },
+  exit: Exit & { readonly isCreated: boolean },
 ): Death {
-  const start = { ...how, image: container.image, message }
+  const start = { ...exit, image: container.image, message }
   return step === 'command'
     ? {
         reason: 'bad-command',
@@ -86,8 +85,8 @@ export function causeOfFailedStart(
 }
 
 /**
- * The mount that a message is about: `error mounting "/var/lib/kubelet/pods/…" to rootfs at "/etc/app.conf": mount …
- * not a directory`, by the path at which the container mounts it.
+ * The failed mount in a message of the runtime, found by its path in the container: `error mounting
+ * "/var/lib/kubelet/pods/…" to rootfs at "/etc/app.conf": mount … not a directory`.
  */
 function failedMount(message: string, { volumeMounts = [] }: Container): FailedMount | undefined {
   const [, path, error = ''] = /^error mounting "[^"]+" to rootfs at "([^"]+)": .*: (.+)$/s.exec(message) ?? []
@@ -96,15 +95,13 @@ function failedMount(message: string, { volumeMounts = [] }: Container): FailedM
   return { volume: mount.name, subPath: mount.subPath, path, error }
 }
 
-/**
- * What failed, from the kubelet's report of a probe: `Readiness probe failed: HTTP probe failed with statuscode: 503`.
- */
+/** The failure of a probe, from a message such as `Readiness probe failed: HTTP probe failed with statuscode: 503`. */
 export function probeFailure(message: string | undefined): Pick<ProbeDetail, 'failure' | 'answer'> {
   if (message === undefined) return {}
   // If the probe printed nothing, the message ends with a colon.
   const [, verb, text = ''] = /^\w+ probe (failed|errored)?[^:]*:?\s*(.*)$/s.exec(message) ?? []
   const { step, message: error } = runtimeError(text)
-  // Some runtimes report that they cannot run the command of a probe as a failure of the probe.
+  // If a runtime cannot run the command of a probe, it may report a failed probe instead of an error.
   if (verb !== 'errored' && (step !== 'command' || error === text.trim())) {
     const failure = text.trim()
     return { failure, answer: probeAnswer(failure) }
@@ -114,8 +111,8 @@ export function probeFailure(message: string | undefined): Pick<ProbeDetail, 'fa
 }
 
 /**
- * The container's answer, from the message of the kubelet (pkg/probe/http, tcp, grpc). A server with TLS answers a request
- * without TLS by an alert (`\x15\x03`), one with HTTP/2 alone by its settings (`\x00\x00`), or closes the connection.
+ * The container's answer to a probe, by the kubelet's message (pkg/probe/http, tcp, grpc). An answer that starts with
+ * `\x15\x03` is a TLS alert: the server expects TLS. `\x00\x00` is a frame of HTTP/2.
  */
 const answers: readonly (readonly [RegExp, (word: string) => ProbeAnswer])[] = [
   [/statuscode: (\d{3})/, (status) => ({ type: 'http-status', status: Number(status) })],
@@ -142,10 +139,10 @@ function probeAnswer(failure: string): ProbeAnswer | undefined {
 }
 
 /**
- * The missing Secret or ConfigMap in the kubelet's message about an environment variable (pkg/kubelet/kubelet_pods.go) or a
- * volume (pkg/volume/{secret,configmap,projected}), or in the API server's, which the driver of a volume quotes (plural);
- * undefined for any other message. `not registered` is about the kubelet's own cache, which is not filled yet. The objects
- * of the Secrets Store driver are in no cluster.
+ * The missing Secret or ConfigMap in a message about an environment variable (pkg/kubelet/kubelet_pods.go) or a volume
+ * (pkg/volume/{secret,configmap,projected}); undefined for other messages. The driver of a volume may quote the API
+ * server, which writes the plural. `not registered` only means that the kubelet's cache is not filled yet. Objects of
+ * the Secrets Store driver are not in the cluster.
  */
 export function missingObject(message: string): MissingObject | undefined {
   if (/failed to mount secrets store objects/i.test(message)) return undefined
@@ -157,7 +154,7 @@ export function missingObject(message: string): MissingObject | undefined {
   return reference === undefined ? undefined : { kind: missingKind(source), key: reference }
 }
 
-/** The namespace in which a driver looked: `couldn't get secret shop/share`, `the secret share in the namespace shop`. */
+/** The namespace in which a volume driver looked for a Secret: `couldn't get secret shop/share`. */
 function namespaceInMessage(name: string, message: string): string | undefined {
   const [, before, after] = /\bsecret "?([a-z0-9-]+)\/|\bin (?:the )?namespace "?([a-z0-9-]+)/i.exec(message) ?? []
   return message.includes(`${before}/${name}`) ? before : after
@@ -167,14 +164,17 @@ function missingKind(word: string): MissingObject['kind'] {
   return word.toLowerCase() === 'secret' ? 'secret' : 'configmap'
 }
 
-/** The error of a sandbox. `handler`: the missing runtime handler, as CRI-O or containerd reports it. */
+/** The error of a pod sandbox. `handler`: the runtime handler that the container runtime does not have. */
 export function sandboxErrorDetail(message: string): { message: string; handler?: string } {
   const [, handler] =
     /(?:runtime handler|no runtime for) "?([\w.-]{1,253})"? (?:from runtime list|is configured)/.exec(message) ?? []
   return { message: setupError(message), handler }
 }
 
-/** The missing object of a volume. For a missing key the kubelet reports only the volume: the spec of the pod names the object. */
+/**
+ * The missing Secret or ConfigMap of a volume. If only a key is missing, the kubelet names the volume, and the spec of
+ * the pod names the object.
+ */
 export function missingVolumeObject(message: string, { spec }: Pod): MissingObject | undefined {
   const missing = missingObject(message)
   if (missing === undefined || missing.name !== undefined) return missing
@@ -183,25 +183,25 @@ export function missingVolumeObject(message: string, { spec }: Pod): MissingObje
   return { ...missing, name: missing.kind === 'secret' ? volume?.secret?.secretName : volume?.configMap?.name }
 }
 
-/** `MountVolume.SetUp failed for volume "v" : secret "nope" not found` → the volume `v`, and `secret "nope" not found`. */
+/** Splits a message about a mount: `MountVolume.SetUp failed for volume "v" : secret "nope" not found`. */
 export function mountFailure(message: string): { volume?: string; message: string } {
   const [, volume, why = message] = /^\w+\.\w+ failed for volume "([^"]+)" ?:\s*(.+)$/s.exec(message) ?? []
   return { volume, message: setupError(why) }
 }
 
-/** `Failed to prepare dynamic resources: prepare dynamic resources: DRA driver …` → `DRA driver …`. */
+/** The error without the kubelet's text: `Failed to prepare dynamic resources: DRA driver …` → `DRA driver …`. */
 export function deviceError(message: string): string {
   return message.replace(/^(?:Failed to )?prepare dynamic resources: (?:prepare dynamic resources: )?/i, '')
 }
 
-/** An error of the setup of a pod, without the texts that the kubelet and the runtime write before it. */
+/** The error of a pod's setup, without the text that the kubelet and the runtime write before it. */
 function setupError(message: string): string {
   return message.replace(/^Failed to create pod sandbox:\s*/i, '').replace(/rpc error: code = \w+ desc = /g, '')
 }
 
 /**
- * How long the kubelet waits between the end of a container and its restart, from its message `back-off 2m40s restarting
- * failed container`. Undefined if the container is not in a back-off, or if the message has no time.
+ * The time between the end of a container and its restart, from `back-off 2m40s restarting failed container`. Undefined
+ * if the container is in no back-off, or if the message contains no time.
  */
 export function backOffSeconds({ state }: ContainerStatus): number | undefined {
   if (state?.waiting?.reason !== 'CrashLoopBackOff') return undefined
@@ -209,7 +209,7 @@ export function backOffSeconds({ state }: ContainerStatus): number | undefined {
   return seconds === undefined ? undefined : Number(minutes ?? 0) * 60 + Number(seconds)
 }
 
-/** The failed step of a container runtime. `command` runs the program; `other`: a step that the gate does not know. */
+/** The failed step of a container runtime. `command`: it runs the program. `other`: the gate does not know the step. */
 type RuntimeStep = 'command' | 'hook' | 'memory' | 'mount' | 'sub-path' | 'working-directory' | 'other'
 
 /** An error of a container runtime: the step that failed, and the message from this step on. */
@@ -219,8 +219,8 @@ interface RuntimeError {
 }
 
 /**
- * A text before the step that failed: each of kubelet, containerd, CRI-O, Docker, runc and crun adds its own. The cause
- * follows the step, and may contain the words of another step: a hook may report that a program is missing.
+ * A text before the failed step. The kubelet, containerd, CRI-O, Docker, runc and crun each add their own. The text
+ * after the step may contain the words of another step: a hook may report that a program is missing.
  */
 const errorPrefix = new RegExp(
   `^(?:${[
@@ -245,8 +245,8 @@ const errorPrefix = new RegExp(
 )
 
 /**
- * The first words of each step: of runc (libcontainer/{init,process,rootfs}_linux.go, libcontainer/configs), crun
- * (src/libcrun/{container,linux,utils}.c), gVisor, and of the kubelet, which prepares a subPath (makeMounts,
+ * The first words of each step in messages of runc (libcontainer/{init,process,rootfs}_linux.go, libcontainer/configs),
+ * crun (src/libcrun/{container,linux,utils}.c), gVisor, and the kubelet, which prepares subPaths (makeMounts,
  * pkg/kubelet/kubelet_pods.go).
  */
 const steps: readonly (readonly [RuntimeStep, RegExp])[] = [
@@ -261,12 +261,12 @@ const steps: readonly (readonly [RuntimeStep, RegExp])[] = [
   ],
 ]
 
-/** The error of a container runtime. Only the first words of the step decide, not those of its cause. */
+/** Reads the error of a container runtime. Only the first words after all prefixes decide about the step. */
 export function runtimeError(text: string): RuntimeError {
   let message = text.trim()
   for (let found = errorPrefix.exec(message); found !== null; found = errorPrefix.exec(message)) {
     const rest = message.slice(found[0].length)
-    // A text in quotes has escaped quotes inside.
+    // Quotes inside a quoted text are escaped.
     message = found[0].endsWith('"') ? rest.replaceAll(/\\+"/g, '"').replace(/"(?=(?:: unknown)?\s*$)/, '') : rest
   }
   message = message.trim().replace(/(?::\s*unknown)+\.?$/i, '')

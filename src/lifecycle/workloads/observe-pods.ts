@@ -12,12 +12,12 @@ import { type DeathObservations, observeDeaths } from './death-count.ts'
 import { isPullRefusal, pullFailure } from './image-pull.ts'
 import { containersOf, eventCount } from './pod-fields.ts'
 
-/** The observations of a container since its first sight, before `countDeaths` decides which deaths count. */
+/** What the gate has observed of a container: its deaths, its refused pulls and its waiting state. */
 interface ContainerObservations extends DeathObservations, Pick<ContainerView, 'refusals' | 'waiting'> {}
 
-/** The observations of a pod since its first sight. */
+/** What the gate has observed of a pod since it first saw the pod. */
 export interface PodObservations {
-  /** When its present version was first seen: after an outage, the watch first returns the old versions. */
+  /** When the present version was first seen: after an outage, the watch may first return old versions. */
   readonly seenAt: number
   readonly containers: ReadonlyMap<string, ContainerObservations>
 }
@@ -44,15 +44,18 @@ export function observePod(
   return { seenAt: now, containers }
 }
 
-/** The refused pulls that a container's states showed (`observed`) or Events report. @param about its Events */
+/**
+ * The refused pulls of a container, as its states (`observed`) or Events show them.
+ * @param events the Events about the container
+ */
 export function withReportedRefusals(
   observed: ContainerObservations['refusals'],
-  about: readonly EventObject[],
+  events: readonly EventObject[],
   seenAt: number,
   { time }: GateTime,
 ): ContainerObservations['refusals'] {
   const refusals = new Map(observed)
-  const reported = Map.groupBy(about.filter(isPullRefusal), ({ message }) => pullFailure(message ?? '').reason)
+  const reported = Map.groupBy(events.filter(isPullRefusal), ({ message }) => pullFailure(message ?? '').reason)
   for (const [reason, refused] of reported) {
     const known = observed.get(reason)
     const message = refused.at(-1)?.message ?? ''
@@ -71,12 +74,15 @@ export function withReportedRefusals(
 /** The waiting reasons after a refused pull (pkg/kubelet/images, errors of cri-api). */
 const refusedStates: ReadonlySet<string> = new Set(['ErrImagePull', 'RegistryUnavailable', 'SignatureValidationFailed'])
 
-/** Whether this waiting reason means a refused pull. */
+/** Whether a waiting reason means that a pull was refused. */
 export function isRefusedPullReason(reason = ''): boolean {
   return refusedStates.has(reason) || reason === 'ImagePullBackOff'
 }
 
-/** Adds the waiting state of a container. `predatesGate`: the first status seen, of a pod older than the gate. */
+/**
+ * Adds the waiting state of a container to its observations. `predatesGate`: this is the first status that the gate
+ * saw, and the pod is older than the gate.
+ */
 function observeWaitingState(
   known: ContainerObservations,
   status: ContainerStatus,
@@ -88,10 +94,10 @@ function observeWaitingState(
   const reason = waiting.reason ?? ''
   const isSame = known.waiting?.reason === reason
   const observed = { ...known, waiting: isSame ? known.waiting : { reason, since: now, predatesGate } }
-  // Each attempt is first a refusal, then a back-off; a back-off at first sight counts as one attempt.
+  // Each attempt is first a refusal, then a back-off. Without a refusal, the first back-off counts as one attempt.
   const isAttempt = refusedStates.has(reason) && !isSame
   if (!isAttempt && reason !== 'ImagePullBackOff') return observed
-  // The message of a back-off adds nothing to that of the refusal.
+  // The message of a back-off contains nothing that the refusal did not contain.
   if (!isAttempt && known.refusals.size > 0) return observed
   const { message = '' } = waiting
   const failure = pullFailure(message)

@@ -4,11 +4,14 @@ import type { GateTime } from '../proof.ts'
 import { condition, eventCount, hasStarted } from './pod-fields.ts'
 
 /*
- * What the Events about a pod report. Besides this, rules read only the time of the latest one (`nodeWithoutReports`): an Event that
- * changes nothing of this requires no new assessment.
+ * Reads the Events about a pod. Apart from this, rules use only the time of the latest Event (`nodeWithoutReports`), so
+ * an Event that changes nothing here requires no new assessment.
  */
 
-/** When the error in the state of a container occurred first and last. @param events the Events about the container */
+/**
+ * When the error in the state of a container occurred first and last.
+ * @param events the Events about the container
+ */
 export function refusedCreationTimes(
   { status }: PodContainer,
   events: readonly EventObject[],
@@ -19,7 +22,10 @@ export function refusedCreationTimes(
   return refused && { first: time(firstOccurrence(refused)), last: time(lastOccurrence(refused)) }
 }
 
-/** When the postStart hook of a container began, if it runs. @param last the last Event about the container */
+/**
+ * When the running postStart hook of a container began.
+ * @param last the last Event about the container
+ */
 export function postStartHookBeganAt(
   { container, status }: PodContainer,
   last: EventObject | undefined,
@@ -29,7 +35,10 @@ export function postStartHookBeganAt(
   return isRunning ? time(lastOccurrence(last)) : undefined
 }
 
-/** The last message about each probe of a container that failed. @param events the Events about the container */
+/**
+ * The last message about each failed probe of a container.
+ * @param events the Events about the container
+ */
 export function failedProbeMessages(events: readonly EventObject[]): ContainerView['failedProbes'] {
   const probes = (['liveness', 'readiness', 'startup'] as const).flatMap((kind) => {
     const last = events.findLast(
@@ -48,7 +57,7 @@ export function probeThatKilled(events: readonly EventObject[]): ContainerView['
   )
 }
 
-/** The reasons of failures before the containers, of the kubelet and the attach controller (pkg/kubelet/events). */
+/** Reasons of Events about a failed setup of a pod, from the kubelet (pkg/kubelet/events) and the attach controller. */
 const setupFailures: ReadonlySet<string> = new Set([
   'FailedMount',
   'FailedAttachVolume',
@@ -58,10 +67,13 @@ const setupFailures: ReadonlySet<string> = new Set([
   'NetworkNotReady',
 ])
 
-/** The latest failed step before the containers of a pod exist. @param events the Events about the pod */
+/**
+ * The latest failed step of a pod's setup, before its containers exist.
+ * @param events the Events about the pod
+ */
 export function latestSetupFailure(events: readonly EventObject[], time: GateTime['time']): SetupFailure | undefined {
   const failures = events.filter(({ reason }) => setupFailures.has(reason ?? ''))
-  // Every two minutes the kubelet lists the volumes that are not mounted; the event before contains the cause.
+  // Every two minutes, the kubelet lists the unmounted volumes. Only the Event before contains the cause.
   const last =
     failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
   if (last === undefined) return undefined
@@ -70,13 +82,13 @@ export function latestSetupFailure(events: readonly EventObject[], time: GateTim
   return { reason: reason ?? '', message: message ?? '', count: eventCount(last), first: firstAt, last: lastAt }
 }
 
-/** Karpenter writes its refusals with the scheduler's reason `FailedScheduling`, so its message decides. */
+/** Messages of Karpenter. Its refusals have the reason `FailedScheduling`, as the scheduler's have. */
 const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool\b/
 
 /**
- * What an autoscaler last reported about a pod without a node: TriggeredScaleUp and NotTriggerScaleUp of cluster-autoscaler
- * (clusterstate/utils and processors/status) and FailedScaleUp of GKE's (no machines, or no quota of the cloud), Nominated
- * and FailedScheduling of Karpenter (pkg/controllers/provisioning/scheduling/events.go).
+ * What an autoscaler last reported about a pod without a node. cluster-autoscaler reports TriggeredScaleUp and
+ * NotTriggerScaleUp (clusterstate/utils and processors/status); on GKE also FailedScaleUp (no machines or no quota).
+ * Karpenter reports Nominated and FailedScheduling (pkg/controllers/provisioning/scheduling/events.go).
  */
 export function autoscalerReport(pod: Pod, events: readonly EventObject[]): ScaleUp | undefined {
   if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
@@ -90,7 +102,7 @@ export function autoscalerReport(pod: Pod, events: readonly EventObject[]): Scal
   return isStart(last) ? { isAdding: true } : { isAdding: false, refusal: last.message }
 }
 
-/** Reads the longest pull from the events: `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */
+/** The time of the longest pull: `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */
 export function longestPullMs(events: readonly EventObject[]): number | undefined {
   const took = events.flatMap(({ reason, message }) => {
     const [, minutes = '0', amount, unit] =

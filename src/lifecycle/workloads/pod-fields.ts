@@ -2,6 +2,8 @@ import type { Condition, Container, ContainerStatus, EventObject, Pod } from '..
 import { trueCondition } from '../conditions.ts'
 import type { PodContainer } from '../pod-view.ts'
 
+/* Reads the spec and status of pods, and the Events about them. */
+
 /** The containers of a pod with their statuses, in start order: init containers and sidecars first. */
 export function containersOf({ spec, status }: Pod): readonly PodContainer[] {
   const { containers = [], initContainers = [], restartPolicy = 'Always' } = spec ?? {}
@@ -12,12 +14,12 @@ export function containersOf({ spec, status }: Pod): readonly PodContainer[] {
     restartPolicy !== 'Always' && containers.every(({ name }) => statuses.get(name)?.state?.terminated !== undefined)
   const join = (container: Container, isInit: boolean): PodContainer => {
     const ownStatus = statuses.get(container.name)
-    // The container's own policy overrides the policy of the pod (KEP-753, and KEP-5307 for other containers).
+    // The restart policy of a container overrides the policy of the pod (KEP-753 and KEP-5307).
     const runsOnce = isInit || (container.restartPolicy ?? restartPolicy) !== 'Always'
     const isDoneSidecar = isOver && container.restartPolicy === 'Always'
     const { state, lastState } = ownStatus ?? {}
     const end = state?.terminated ?? lastState?.terminated
-    // While a restart waits, the state is `waiting` and lastState contains the death.
+    // While a restart is pending, the state is `waiting`, and lastState contains the death.
     const isDead = !state?.running && end !== undefined && !(end.exitCode === 0 && runsOnce)
     return { container, status: ownStatus, isInit, runsOnce, isDoneSidecar, end, isDead }
   }
@@ -46,7 +48,7 @@ export function isStartError({ reason }: { reason?: string }): boolean {
   return reason === 'StartError' || reason === 'ContainerCannotRun'
 }
 
-/** The condition of a type. Only for built-in kinds, which have at most one condition of a type. */
+/** Finds a condition by its type. Only for built-in kinds, which have at most one condition of each type. */
 export function condition(object: { status?: { conditions?: Condition[] } }, type: string): Condition | undefined {
   return object.status?.conditions?.find((each) => each.type === type)
 }
@@ -57,8 +59,8 @@ export function isReadyByCondition(object: Parameters<typeof trueCondition>[0]):
 }
 
 /**
- * Whether the pod is deleted or ended, and its controller creates another: then it does not count. With restartPolicy Always
- * this includes a pod whose containers all ended with 0, as when its node ended it (IsPodActive, pkg/controller).
+ * Whether a pod is being deleted or has ended, so that its controller creates another. With restartPolicy Always, this
+ * includes Succeeded: the node ended the pod (IsPodActive, pkg/controller).
  */
 export function isReplaced({ metadata, spec, status }: Pod): boolean {
   const hasEnded =
@@ -76,13 +78,13 @@ export function isAboutContainer(event: EventObject, container: string): boolean
   return [undefined, container].includes(containerOfEvent(event))
 }
 
-/** The declared ports of a pod's containers and sidecars. Declared ports are only information: others may be open too. */
+/** The declared ports of a pod's containers and sidecars. The containers may also listen on other ports. */
 export function portsOf({ spec }: Pick<Pod, 'spec'>): NonNullable<Container['ports']> {
   const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
   return [...(spec?.containers ?? []), ...sidecars].flatMap(({ ports = [] }) => ports)
 }
 
-/** The number of occurrences that an event counts. */
+/** How often an Event has occurred. */
 export function eventCount(event: EventObject): number {
   return Math.max(event.count ?? 1, event.series?.count ?? 1, 1)
 }

@@ -9,25 +9,18 @@ import { observePod, type PodObservations } from './observe-pods.ts'
 import { hashLabel, isRevisionUnchanged, templateChangedAt } from './revision.ts'
 import { viewPod } from './view-pod.ts'
 
-/** A cached view, and what it was made from. */
-interface Made {
-  readonly observations: PodObservations | undefined
-  readonly events: readonly EventObject[]
-  readonly view: PodView
-}
-
-/** What the gate has observed of all pods; `observe` must receive every change of the store. */
+/** What the gate has observed of every pod, and the views of pods. `observe` must receive each change of the store. */
 export class PodHistories {
   readonly #store: Store
   readonly #gateTime: GateTime
   readonly #observations = new MapByUid<PodObservations>()
-  /** The facts about the workload of each controller of pods; cleared when they may have changed. */
+  /** The timing of each workload, by the uid of the pods' controller; cleared when it may have changed. */
   readonly #timings = new Map<string, WorkloadTiming>()
-  /** Pods that ended before their deletion, by the uid of their controller and then by their own uid. */
+  /** The pods that ended before their deletion, by the uid of their controller and then by their own uid. */
   readonly #ended = new Map<string, Map<string, Pod>>()
   /** When the last deletion of a pod began, by controller and revision. */
   readonly #removed = new Map<string, number>()
-  #views = new WeakMap<Pod, Made>()
+  #views = new WeakMap<Pod, CachedView>()
 
   constructor(store: Store, gateTime: GateTime) {
     this.#store = store
@@ -36,7 +29,7 @@ export class PodHistories {
 
   /**
    * Observes a change of any object at `now`, after the store has applied it.
-   * @returns the pod whose view an Event changes: most Events repeat an earlier one, or report a step that a status shows too
+   * @returns the pod whose view an Event changes. Most Events change no view: they repeat an earlier Event or a status
    */
   observe({ before, after }: Change, now: number): Pod | undefined {
     const object = after ?? before
@@ -57,8 +50,8 @@ export class PodHistories {
   }
 
   /**
-   * The view of a pod: the same object while nothing that rules read of it changes. If the pod was never observed, its present
-   * state is the only observation.
+   * The view of a pod. The same object is returned until a fact that rules read changes. If the pod was never observed,
+   * its present state is the only observation.
    */
   viewOf(pod: Pod, now: number): PodView {
     const { uid = '', namespace } = pod.metadata
@@ -112,6 +105,13 @@ export class PodHistories {
     const before = this.#observations.get(uid, namespace)
     this.#observations.set(uid, namespace, observePod(before, pod, now, this.#gateTime))
   }
+}
+
+/** A cached view, and the inputs from which it was created. */
+interface CachedView {
+  readonly observations: PodObservations | undefined
+  readonly events: readonly EventObject[]
+  readonly view: PodView
 }
 
 /** The minReadySeconds of a workload; 0 for any other object. */

@@ -13,7 +13,7 @@ import { deviceError, missingVolumeObject, mountFailure, sandboxErrorDetail } fr
 import { condition, hasStarted, isReadyByCondition } from './pod-fields.ts'
 import { schedulingCauses } from './scheduler-messages.ts'
 
-/** The present problem of a whole pod: before its containers exist, only its conditions and events show it. */
+/** The present problem of a pod as a whole. Before containers exist, only its conditions and Events show it. */
 export function podLevelProblem(view: PodView, reader: Reader): Problem | undefined {
   if (view.pod.status?.phase !== 'Pending') return readinessGateProblem(view, reader) ?? lostNodeProblem(view, reader)
   if (condition(view.pod, 'PodScheduled')?.status === 'False') return unschedulableProblem(view, reader)
@@ -21,9 +21,9 @@ export function podLevelProblem(view: PodView, reader: Reader): Problem | undefi
 }
 
 /**
- * Since when a pod waits for a first sign of its scheduler (the condition `PodScheduled`) or, if it has a node, of its
- * kubelet (`startTime`). Not before the gate first saw this state: after an outage, a watch first returns old states.
- * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
+ * Since when a pod waits for the first report of its scheduler (the condition `PodScheduled`) or, if it has a node, of
+ * its kubelet (`startTime`). After an outage, the watch may first return old states, so the time starts when the gate
+ * first saw the state. https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
 function unacknowledgedSince({ pod, seenAt }: PodView, reader: Reader): number | undefined {
   const { metadata, status } = pod
@@ -38,8 +38,8 @@ function unacknowledgedSince({ pod, seenAt }: PodView, reader: Reader): number |
 }
 
 /**
- * A slow problem: the scheduler or the kubelet has not acknowledged the pod. Both may only be restarting. A scheduler
- * reports nothing while it waits for the volumes of a node that it has chosen (PreBind,
+ * The problem that the scheduler or the kubelet has not acknowledged a pod; either may only be restarting. While a
+ * scheduler waits for the volumes of a node that it has chosen, it reports nothing (PreBind,
  * pkg/scheduler/framework/plugins/volumebinding).
  */
 function unacknowledgedProblem(view: PodView, reader: Reader): Problem | undefined {
@@ -58,9 +58,9 @@ function unacknowledgedProblem(view: PodView, reader: Reader): Problem | undefin
 }
 
 /**
- * The likely cause if the scheduler reports nothing about a pod with ResourceClaims: a claim does not exist
- * (PreEnqueue, pkg/scheduler/framework/plugins/dynamicresources). `claimFailure`: why the controller cannot create it
- * from its template.
+ * If the scheduler reports nothing about a pod with ResourceClaims, a claim probably does not exist (PreEnqueue,
+ * pkg/scheduler/framework/plugins/dynamicresources). `claimFailure`: why the controller cannot create the claim from
+ * its template.
  */
 function possibleClaimCause({ pod, claimFailure }: PodView): SchedulingCause | undefined {
   const names = (pod.spec?.resourceClaims ?? []).map(({ name, resourceClaimName = name }) => resourceClaimName)
@@ -69,9 +69,9 @@ function possibleClaimCause({ pod, claimFailure }: PodView): SchedulingCause | u
 }
 
 /**
- * A slow problem: the containers are ready, and the pod is not, without a reason. The kubelet always gives one, so the
- * node controller made the pod not ready (MarkPodsNotReady, pkg/controller/util/node). It does so when the node has not
- * reported for 40 s.
+ * The problem that the node of a pod has stopped reporting: the containers are ready, but the pod is not, and the
+ * condition has no reason. The kubelet always writes a reason, so the node controller wrote this condition, after 40 s
+ * without a report (MarkPodsNotReady, pkg/controller/util/node).
  */
 function lostNodeProblem({ pod }: PodView, { now, time }: Reader): Problem | undefined {
   if (!isNodeLost(pod)) return undefined
@@ -88,10 +88,9 @@ function isNodeLost(pod: Pod): boolean {
 const nodeTaints: readonly string[] = ['node.kubernetes.io/unreachable', 'node.kubernetes.io/not-ready']
 
 /**
- * Until when a pod tolerates that its node does not respond, on the runner's clock. Then the pod is deleted, and its
- * owner replaces it (pkg/controller/tainteviction). 300 s by default (plugin/pkg/admission/defaulttolerationseconds).
- * Undefined if the node responds as far as known, or if the pod tolerates this without end.
- * @param possiblyLost the name of the node, if it may be lost (`nodeWithoutReports`)
+ * Until when a pod tolerates that its node does not respond, on the runner's clock: 300 s by default
+ * (plugin/pkg/admission/defaulttolerationseconds). Then the pod is deleted and replaced (pkg/controller/tainteviction).
+ * Undefined if the node seems to respond, or if the pod tolerates this without end.
  */
 export function lostNodeToleratedUntil(
   { pod }: PodView,
@@ -120,7 +119,7 @@ function isStarting({ pod: { metadata, status }, scheduled, ready }: PodView): b
   return isAlive && scheduled && !ready
 }
 
-/** The node of a starting pod, if the node may be lost: nothing has been reported about the pod for a long time. */
+/** The node of a starting pod about which nothing has been reported for a long time: the node may be lost. */
 export function nodeWithoutReports(view: PodView, { passed, time, events }: Reader): string | undefined {
   const { pod, seenAt } = view
   if (!isStarting(view) || !passed(seenAt + quietNodeMs)) return undefined
@@ -129,7 +128,7 @@ export function nodeWithoutReports(view: PodView, { passed, time, events }: Read
   return passed(reportedAt + quietNodeMs) ? pod.spec?.nodeName : undefined
 }
 
-/** Whether the gate knows that no node has this name, after `assess` has asked for the node of a problem. */
+/** Whether no node has this name. Its watch exists once a problem has named the node (`assess`). */
 function isNodeMissing(name: string, reader: Reader): boolean {
   return reader.listState(nodeRequest(name)) === 'complete' && reader.listKnown(nodeRequest(name)).length === 0
 }
@@ -140,7 +139,7 @@ function unresponsiveNodeProblem(pod: Pod, state: NodeState, firstSeenAt: number
 }
 
 /**
- * A slow problem: the scheduler finds no node, or the pod has scheduling gates, which a queue or a quota removes.
+ * The problem that the scheduler finds no node, or that the pod has scheduling gates, which a queue or a quota removes.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
  */
 function unschedulableProblem(view: PodView, reader: Reader): Problem | undefined {
@@ -148,7 +147,7 @@ function unschedulableProblem(view: PodView, reader: Reader): Problem | undefine
   const { reason, lastTransitionTime } = condition(pod, 'PodScheduled') ?? {}
   const isGated = reason === 'SchedulingGated'
   const schedulingGates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name)
-  // The last gate was removed, and the scheduler has not updated the condition yet.
+  // All scheduling gates are removed, but the scheduler has not updated the condition yet.
   if (isGated && schedulingGates.length === 0) return undefined
   const detail = isGated ? { schedulingGates } : { ...schedulingCausesOf(view), autoscaler: scaleUp?.refusal }
   return {
@@ -166,8 +165,9 @@ const schedulingCausesOf = cachePerObject(({ pod }: PodView) => {
 })
 
 /**
- * A slow problem: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller
- * of a load balancer sets it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
+ * The problem that a readiness gate is not True yet, although the containers are ready. Most often the controller of a
+ * load balancer sets this condition.
+ * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
  */
 function readinessGateProblem({ pod }: PodView, { now, time }: Reader): Problem | undefined {
   const ready = condition(pod, 'Ready')
@@ -185,9 +185,9 @@ function readinessGateProblem({ pod }: PodView, { now, time }: Reader): Problem 
 const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 'NetworkNotReady'])
 
 /**
- * A strike problem: a Secret or ConfigMap of a volume is missing for too long. The kubelet checks at growing intervals (up
- * to 2 minutes). A slow problem: other volumes, the devices of ResourceClaims and the network sandbox, which are retried
- * without end.
+ * The problem of a pod whose volumes, devices (ResourceClaims) or network sandbox are not set up. It is proven only if
+ * a Secret or ConfigMap is missing for too long: the kubelet checks at growing intervals (up to 2 minutes). Everything
+ * else is retried without end.
  */
 function failedSetupProblem(view: PodView, reader: Reader): Problem | undefined {
   const why = failedSetupReason(view)
@@ -197,7 +197,7 @@ function failedSetupProblem(view: PodView, reader: Reader): Problem | undefined 
   return { ...ownProblem(view.pod, first), ...why, count, proven }
 }
 
-/** What the message about a failed setup shows. */
+/** The reason and detail of the problem, from the message about the failed setup. */
 const failedSetupReason = cachePerObject(({ pod, setupFailure }: PodView) => {
   if (setupFailure === undefined) return undefined
   const { reason, message } = setupFailure
@@ -207,12 +207,12 @@ const failedSetupReason = cachePerObject(({ pod, setupFailure }: PodView) => {
   const failure = mountFailure(message)
   const missing = missingVolumeObject(message, pod)
   if (missing !== undefined) return { reason: 'config-missing', detail: { ...failure, missing } } as const
-  // The attach controller: reportMultiAttachError, pkg/controller/volume/attachdetach/reconciler.
+  // A message of the attach controller (reportMultiAttachError, pkg/controller/volume/attachdetach/reconciler).
   const isInUse = /^Multi-Attach error\b/.test(message) || undefined
   return { reason: 'volume-not-mounted', detail: { ...failure, isInUse } } as const
 })
 
-/** Volumes and sandbox come before images: once a container is reported, they are set up (syncPod, pkg/kubelet). */
+/** Whether the volumes and sandbox of a pod are set up: only then the kubelet reports its containers (syncPod). */
 function isSetUp({ containers, hasContainers }: PodView): boolean {
   return (
     hasContainers ||
@@ -220,7 +220,7 @@ function isSetUp({ containers, hasContainers }: PodView): boolean {
   )
 }
 
-/** Whether a waiting reason is of a step after the setup of the pod. */
+/** Whether a container with this waiting reason has passed the setup of its pod. */
 function isPastCreating(waiting: string | undefined): boolean {
   return waiting !== undefined && waiting !== 'ContainerCreating' && waiting !== 'PodInitializing'
 }

@@ -6,18 +6,17 @@ import { containerProblem } from './container-problems.ts'
 import { lostNodeToleratedUntil, nodeWithoutReports, podLevelProblem } from './pod-problems.ts'
 
 /*
- * What a version of a pod means at a moment. All pods of a workload are examined after each change of one of them: texts
- * are parsed once for each version.
+ * The state of a pod at a moment: whether it is ready and settled, its problems, and whether it stops the stall clock.
  */
 
-/** Whether a pod is ready, and every container that has no readiness probe, or that has died, was ready for the settle time. */
+/** Whether a pod is ready and settled. Containers without a readiness probe, or with a death, need the settle time. */
 export function isSettled({ ready, settledAt }: PodView, { passed }: Pick<Moment, 'passed'>): boolean {
   return ready && passed(settledAt)
 }
 
 /**
- * Whether a pod is better than others, and prevents their problems from failing the workload: it is ready and settled
- * (for minReadySeconds if longer), or runs without a death.
+ * Whether a pod works: it is ready and settled (for minReadySeconds if longer), or runs without a death. While one pod
+ * works, the problems of other pods do not fail the workload.
  */
 export function isWorkingPod(view: PodView, { passed }: Pick<Moment, 'passed'>): boolean {
   const { ready, running, settledAt, moments, minReadyMs, containers } = view
@@ -26,7 +25,7 @@ export function isWorkingPod(view: PodView, { passed }: Pick<Moment, 'passed'>):
   return (ready && passed(availableAt)) || (running && hasNoDeaths)
 }
 
-/** The present problems of a pod: of the whole pod, then of its containers in start order. A ready pod has none. */
+/** The present problems of a pod: first of the pod as a whole, then of its containers in start order. None if ready. */
 export function problemsOfPod(view: PodView, reader: Reader): readonly Problem[] {
   if (view.ready) return []
   const found = [podLevelProblem(view, reader), ...view.containers.map((each) => containerProblem(each, reader))]
@@ -50,7 +49,7 @@ export function waitOfPod(view: PodView, reader: Reader): PodWait {
     : { possiblyLostNode }
 }
 
-/** What a pod waits for, if this wait has a limit. */
+/** What a pod waits for, if the wait has a limit. */
 function limitedWait(view: PodView, reader: Reader): string | undefined {
   if (view.isPulling) return 'an image is being pulled'
   const isProbing = view.containers.some(({ probesDueAt }) => isInFuture(probesDueAt, reader))
@@ -58,7 +57,7 @@ function limitedWait(view: PodView, reader: Reader): string | undefined {
   return view.scaleUp?.isAdding ? 'an autoscaler is adding a node' : undefined
 }
 
-/** The moment of the milestone `pulled`: the start of the containers, if it is since the gate's start; else unknown. */
+/** When the milestone `pulled` was reached: at the start of the containers. Unknown if they started before the gate. */
 export function pulledAt(startedAt: number | undefined, reader: Reader): number | undefined {
   return mayBeSinceStart(startedAt, reader) ? startedAt : undefined
 }

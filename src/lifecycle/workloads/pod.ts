@@ -10,18 +10,18 @@ import type { Judgement, Rule } from '../rule.ts'
 import { namespaceRequest } from '../selector.ts'
 import { isStale } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
-import { startFailureProblem } from './container-problems.ts'
+import { lastDeathProblem } from './container-problems.ts'
 import { exitOf } from './kubelet-messages.ts'
-import { condition, hasContainerFailed } from './pod-fields.ts'
+import { condition, hasContainerFailed, isStartError } from './pod-fields.ts'
 import { isSettled, problemsOfPod, pulledAt, waitOfPod } from './pod-state.ts'
 import { newestRevision } from './revision.ts'
 import { podServing } from './workload.ts'
 
 /**
- * A bare Pod: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
+ * Judges pods without a controller: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
  *
- * Ready when it runs, is Ready and has settled, whatever its restart policy, or when it has succeeded. Failed when its
- * phase is Failed (no controller replaces it), or when a problem of a container is proven.
+ * A pod is ready when it is Running, Ready and settled, whatever its restart policy, or when it has Succeeded. It fails
+ * when its phase is Failed, because no controller replaces it, or when a problem of a container is proven.
  */
 export const podRule: Rule<Pod> = {
   milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
@@ -33,10 +33,10 @@ export const podRule: Rule<Pod> = {
 function judgePod(pod: Pod, reader: RuleReader): Judgement {
   const view = reader.podView(pod)
   const succeeded = pod.status?.phase === 'Succeeded'
-  // Its image and resources may change in place; kubelets since 1.33 report the observed generation.
+  // The image and resources of a pod may change in place. Kubelets since 1.33 report the observed generation.
   const isObserved = !isStale(pod.status?.observedGeneration, pod.metadata.generation)
   const pending = pendingChange(pod, isObserved && !areContainersOutdated(view, reader))
-  // A deleted pod becomes Failed or Succeeded by its program's reaction to SIGTERM: neither is its own end.
+  // The phase of a deleted pod depends on how its program reacts to SIGTERM, so the phase decides nothing.
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
   const ended = podFailureProblem(view, reader)
   if (!isTerminating) {
@@ -58,14 +58,14 @@ function replicaSetsRequest(pod: Pod): RequestOf<'ReplicaSet'> {
   return namespaceRequest('apps/v1', 'ReplicaSet', pod)
 }
 
-/** The reference of a pod to the ReplicaSet that controls it. */
+/** The owner reference of a pod to the ReplicaSet that controls it. */
 function replicaSetReference({ metadata: { ownerReferences = [] } }: Pod): OwnerReference | undefined {
   return ownerReferences.find(({ controller, kind }) => controller && kind === 'ReplicaSet')
 }
 
 /**
- * The warning that a pod is of an older version. A selector of pods matches only pods that exist: right after an apply,
- * these are of the older version, and stay ready even if the new version never becomes ready.
+ * Warnings about a pod of an older version. A label selector finds only pods that exist. Right after an apply, these
+ * are the old pods, which stay ready even if the new version never becomes ready.
  */
 function olderVersionWarnings(pod: Pod, reader: Reader): readonly string[] {
   const uid = replicaSetReference(pod)?.uid
@@ -78,9 +78,9 @@ function olderVersionWarnings(pod: Pod, reader: Reader): readonly string[] {
 }
 
 /**
- * Whether a container may predate the change of its image. The kubelet reports the new generation before it ends that
- * container (SyncPod, pkg/kubelet), which takes up to the grace period. A runtime may report an image by another name
- * or its ID, so after that time the container is the new one.
+ * Whether a container may be older than the change of its image. The kubelet reports the new generation before it ends
+ * the old container (SyncPod, pkg/kubelet), which takes up to the grace period. A runtime may report an image by
+ * another name or by its ID, so after that time every container counts as new.
  */
 function areContainersOutdated({ pod, containers }: PodView, reader: Reader): boolean {
   const { generation = 1, managedFields = [] } = pod.metadata
@@ -94,12 +94,15 @@ function areContainersOutdated({ pod, containers }: PodView, reader: Reader): bo
   return !reader.passed(changedAt + graceMs + reader.settings.settleTimeMs)
 }
 
-/** Whether a runtime's image name is the pod's: `nginx` is `docker.io/library/nginx:latest`. */
+/** Whether a runtime reports the requested image: for `nginx`, it reports `docker.io/library/nginx:latest`. */
 function isSameImageName(requested = '', reported = ''): boolean {
   return [requested, `${requested}:latest`].some((name) => reported === name || reported.endsWith(`/${name}`))
 }
 
-/** What a change of a pod in place still waits for. @param isObserved the kubelet has started to apply the change */
+/**
+ * What an in-place change of a pod still waits for.
+ * @param isObserved whether the kubelet has started to apply the change
+ */
 function pendingChange(pod: Pod, isObserved: boolean): string | undefined {
   if (!isObserved) return 'waiting for the kubelet to take its change'
   // https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
@@ -147,25 +150,25 @@ function milestonesOfPod(
   ]
 }
 
-/** When the last container of a succeeded pod ended, on the runner's clock; undefined if any container does not show its end. */
+/** When the last container of a succeeded pod ended, on the runner's clock; undefined if one of them shows no end. */
 function lastContainerEndedAt({ status }: Pod, { time }: Reader): number | undefined {
   return latestIfAllKnown((status?.containerStatuses ?? []).map(({ state }) => time(state?.terminated?.finishedAt)))
 }
 
 /**
- * A terminal problem: the pod has failed or will fail, and no controller replaces a bare pod. Slow if a StatefulSet
- * owns the pod: its controller deletes the failed pod and creates another of the same name (processReplica,
+ * The problem of a pod that has failed or will fail. It is proven, unless a StatefulSet owns the pod: then the
+ * controller deletes the failed pod and creates another with the same name (processReplica,
  * pkg/controller/statefulset).
  */
 function podFailureProblem({ pod, containers }: PodView, reader: Reader): Problem | undefined {
-  // The pod garbage collector writes only the condition.
+  // The pod garbage collector writes no message in the status, only in the condition.
   const { phase, reason, message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
-  // With a reason, the kubelet ended the pod and killed its containers: Evicted, DeadlineExceeded …
+  // A reason such as Evicted or DeadlineExceeded shows that the kubelet killed the containers.
   const isKilled = phase === 'Failed' && !!reason
   const dead = isKilled ? undefined : containers.find(phase === 'Failed' ? hasContainerFailed : hasFailedWithoutRestart)
   if (phase !== 'Failed' && dead === undefined) return undefined
   const death = dead?.end
-  const unstarted = dead && startFailureProblem(dead, reader)
+  const unstarted = dead?.end && isStartError(dead.end) ? lastDeathProblem(dead, dead.endedAt ?? reader.now) : undefined
   const isReplaced = pod.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'StatefulSet')
   const failure =
     unstarted ??
@@ -183,9 +186,9 @@ function podFailureProblem({ pod, containers }: PodView, reader: Reader): Proble
 }
 
 /**
- * Whether a container has failed, and nothing restarts it. The pod never becomes Ready, and its phase will be Failed when the
- * other containers have ended (getPhase, pkg/kubelet). From Kubernetes 1.34 on, a container may have rules that restart it
- * (KEP-5307).
+ * Whether a container has failed and is never restarted. Then the pod never becomes Ready, and its phase becomes Failed
+ * when the other containers have ended (getPhase, pkg/kubelet). From Kubernetes 1.34 on, a container may have rules
+ * that restart it (KEP-5307).
  */
 function hasFailedWithoutRestart({ pod, container, status, isInit }: ContainerView): boolean {
   return (

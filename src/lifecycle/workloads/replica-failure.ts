@@ -30,6 +30,8 @@ import type { Reader } from '../reader.ts'
 import { isObserved } from '../status-age.ts'
 import { condition, eventCount } from './pod-fields.ts'
 
+/* Why a controller cannot create pods, from its condition ReplicaFailure and from Events. */
+
 type RefusalReason =
   | 'quota-exceeded'
   | 'terminating'
@@ -39,25 +41,26 @@ type RefusalReason =
   | 'admission-denied'
   | 'replica-failure'
 
-/** Refusals with one reason. Named groups of the pattern are facts of the detail, by their names. */
+/** A kind of refusal, recognised by its message. Named groups of the pattern become fields of the detail. */
 interface RefusalKind {
   readonly reason: RefusalReason
   readonly pattern: RegExp
-  /** Reads more facts from a message. */
+  /** Reads further fields of the detail from a message. */
   read?(message: string): object
 }
 
 /**
- * Errors of the API server or of a server that it asks, and conflicts: the next attempt may succeed. Admission plugins
- * refuse pods until their caches are filled, and those of OpenShift until it has annotated a new namespace.
+ * Errors after which the next attempt may succeed: conflicts, and errors of the API server or of a server behind it.
+ * Admission plugins refuse pods until their caches are filled. On OpenShift, they refuse pods until a new namespace is
+ * annotated.
  */
 const transientErrors =
   /^(?:Internal error|Timeout\b|Operation cannot be fulfilled)|\btim(?:ed |e)out\b|deadline exceeded|\bEOF\b|dial tcp|connection (?:refused|reset|lost)|broken pipe|etcdserver|leader changed|unable to handle the request|too many requests|rate limit|temporarily unavailable|already exists|\bnot found\b|could not find|not yet ready|not synchronized|unable to find annotation|object is being deleted/i
 
 /**
- * Why the API server refuses pods, by its message (`withoutPreamble`). The order matters: a policy denies in words of
- * its own, which may match other patterns. The last one matches all other messages. They are denials too, as by a
- * LimitRange, by PodNodeSelector or by RBAC, which do not change by themselves.
+ * Why the API server refuses pods, by its message (`withoutPreamble`). The first match decides, because the message of
+ * a policy may also match later patterns. Every other message is a denial too, for example by a LimitRange, by
+ * PodNodeSelector or by RBAC: it does not change by itself.
  */
 const refusalKinds: readonly RefusalKind[] = [
   {
@@ -74,7 +77,7 @@ const refusalKinds: readonly RefusalKind[] = [
   { reason: 'terminating', pattern: /because it is being terminated/i },
   { reason: 'service-account-missing', pattern: /serviceaccount "(?<account>[^"]+)" not found/i },
   { reason: 'service-account-missing', pattern: /error looking up service account/i },
-  // createPersistentVolumeClaims, pkg/controller/statefulset/stateful_pod_control.go
+  // Source: createPersistentVolumeClaims, pkg/controller/statefulset/stateful_pod_control.go
   { reason: 'claim-terminating', pattern: /\bpvc (?<claim>\S+) is being deleted/ },
   // The second alternative is the error of ImagePolicyWebhook (plugin/pkg/admission/imagepolicy).
   {
@@ -88,7 +91,10 @@ const refusalKinds: readonly RefusalKind[] = [
   { reason: 'admission-denied', pattern: /^/, read: readDenial },
 ]
 
-/** @param isDeletion the message is about the deletion of a pod: then an unknown message is no denial */
+/**
+ * The kind of a refusal, by its message.
+ * @param isDeletion whether the refused action is the deletion of a pod: then an unknown message is no denial
+ */
 function refusalKindOf(message: string, isDeletion = false): RefusalKind {
   const text = withoutPreamble(message)
   const found = refusalKinds.findIndex(({ pattern }) => pattern.test(text))
@@ -99,7 +105,7 @@ function readDenial(message: string): Omit<AdmissionRefusal, keyof Refusal> {
   return { by: denierOf(message) }
 }
 
-/** `exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4` (plugin/pkg/admission/resourcequota). */
+/** The message of a quota: `exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4`. */
 function readQuota(message: string): Omit<QuotaRefusal, keyof Refusal> {
   const [, quota, requested = '', used = '', limited = ''] =
     /exceeded quota: (\S+), requested: (\S+), used: (\S+), limited: (\S+)/.exec(message) ?? []
@@ -115,7 +121,7 @@ function readQuota(message: string): Omit<QuotaRefusal, keyof Refusal> {
   return { quota, shortages }
 }
 
-/** `limits.cpu=1500m,pods=1` as a map. */
+/** Parses a list of quantities: `limits.cpu=1500m,pods=1`. */
 function quantitiesOf(list: string): ReadonlyMap<string, string> {
   return new Map(list.split(',').map((each) => each.split('=') as [string, string]))
 }
@@ -138,12 +144,12 @@ function denierOf(message: string): AdmissionRefusal['by'] {
 }
 
 /**
- * Why a controller cannot create pods, by its condition ReplicaFailure. The controllers of StatefulSets, DaemonSets and Jobs
- * do not write this condition: for them, the event of the last attempt counts while pods are missing. Terminal: a denial that
- * is repeated after `deniedMs`, and a pod that the API server finds invalid. Slow: everything that may change by itself, such
- * as quota, a missing ServiceAccount, PriorityClass or RuntimeClass, or an unavailable webhook.
- * @param isShort fewer pods exist than desired
- * @param since when the present template was created; earlier refusals are about another one
+ * The problem that a controller cannot create pods, by its condition ReplicaFailure. StatefulSets, DaemonSets and Jobs
+ * have no such condition: for them, the Event of the last attempt counts while pods are missing. A repeated denial
+ * (`deniedMs`) and an invalid pod are proven. Everything else may change by itself and is never proven, for example a
+ * quota, a missing ServiceAccount, PriorityClass or RuntimeClass, or an unavailable webhook.
+ * @param isShort whether fewer pods exist than desired
+ * @param since when the present template was created: earlier refusals concern an older template
  */
 export function podCreationProblems(
   controller: Controller,
@@ -162,10 +168,11 @@ export function podCreationProblems(
 }
 
 /**
- * Why a Deployment has no pods of its present template. A Deployment copies the condition of its new ReplicaSet, else
- * of an older one (getReplicaFailures, pkg/controller/deployment/progress.go). The condition of an older one never
- * fails the rollout. If the ReplicaSet itself is refused, the controller writes the condition Progressing, without an
- * observed generation, and an event for each attempt (getNewReplicaSet, pkg/controller/deployment/sync.go).
+ * The problem that a Deployment gets no pods of its present template. The Deployment copies ReplicaFailure from its new
+ * ReplicaSet, otherwise from an older one, which never fails the rollout (getReplicaFailures,
+ * pkg/controller/deployment/progress.go). If the ReplicaSet itself is refused, the controller writes the condition
+ * Progressing, without an observed generation, and an Event for each attempt (getNewReplicaSet,
+ * pkg/controller/deployment/sync.go).
  * @param current the ReplicaSet of the present template, if it exists
  * @param owned all ReplicaSets of the Deployment
  */
@@ -198,7 +205,7 @@ function replicaFailureCondition(controller: Controller): Condition | undefined 
 
 const creationEvents = ['FailedCreate', 'SuccessfulCreate']
 
-/** The events about a controller with one of these reasons that occurred since `since`, the latest last. */
+/** The Events about a controller that have one of these reasons and occurred since a moment, the latest last. */
 function creationAttempts(
   controller: Controller,
   reasons: readonly string[],
@@ -210,7 +217,7 @@ function creationAttempts(
     .filter((event) => (reader.time(lastOccurrence(event)) ?? 0) >= since)
 }
 
-/** A reported refusal and its first moment: by the condition, else by the event. */
+/** A refusal and its first moment, as a condition or an Event reports them. */
 interface ReportedRefusal {
   readonly reason?: string
   readonly message?: string
@@ -219,7 +226,7 @@ interface ReportedRefusal {
 
 /**
  * The problem of the present refusal. A condition keeps the first message (SetCondition, pkg/controller/replicaset and
- * pkg/controller/deployment/util); a later event contains the latest message.
+ * pkg/controller/deployment/util), so a later Event may contain a newer one.
  */
 function refusalProblem(
   controller: Controller,
@@ -257,7 +264,7 @@ function refusalProblem(
     proven: false,
     isRetried: isInFuture(nextAttemptAt(refused, reader), reader) || undefined,
   })
-  // A denial may end when a policy changes, but no retry makes a pod valid: its second refusal proves that it is invalid.
+  // A denial may end when a policy changes, so it must persist. An invalid pod stays invalid: two refusals prove it.
   const isInvalid = 'isInvalid' in problem.detail && problem.detail.isInvalid === true
   const isRepeated = isProven(
     {
@@ -273,10 +280,9 @@ function refusalProblem(
 }
 
 /**
- * When a controller tries again at the latest: each refusal doubles the wait in its queue
- * (ItemExponentialFailureRateLimiter, k8s.io/client-go/util/workqueue). An event of another pod starts an attempt too;
- * a change of a quota or a policy does not. If the first refusals have expired, the wait is about the time between the
- * known ones.
+ * The latest moment of the controller's next attempt: each refusal doubles its wait (ItemExponentialFailureRateLimiter,
+ * k8s.io/client-go/util/workqueue). A change of another pod may start an attempt earlier, but a change of a quota or
+ * policy does not. Because Events expire, the wait is at least the time between the known refusals.
  */
 function nextAttemptAt(refused: readonly EventObject[], { time }: Reader): number | undefined {
   const firstAt = earliestMoment(refused.map((event) => time(event.firstTimestamp ?? lastOccurrence(event))))
@@ -287,15 +293,15 @@ function nextAttemptAt(refused: readonly EventObject[], { time }: Reader): numbe
   return lastAt + Math.min(waitMs, maxCreationRetryMs) + creationRetrySlackMs
 }
 
-/** The message of a refusal: that of the latest event, unless it repeats the condition. An event may be cut off. */
+/** The message of the latest Event, unless it repeats the condition. The message of an Event may be cut off. */
 function latestMessage(reported: string, latest: string): string {
   const [text, later] = [reported, latest].map(withoutPreamble) as [string, string]
   return text.startsWith(later.replace(/\.{3}$|…$/, '')) ? text : later
 }
 
 /**
- * A message without the name of the refused pod, which differs for each attempt, and without the text about the
- * attempt: `Error creating: …`, `create Pod web-0 in StatefulSet web failed error: …`.
+ * A message without the text about the attempt and without the name of the refused pod, which differs in each attempt:
+ * `Error creating: …`, `create Pod web-0 in StatefulSet web failed error: …`.
  */
 function withoutPreamble(message: string): string {
   return message

@@ -10,11 +10,11 @@ import { hasImagesOf } from './template.ts'
 import { examineWorkloadPods, type WorkloadFacts, workloadMilestones, workloadRule } from './workload.ts'
 
 /**
- * A ReplicaSet without a Deployment, or a ReplicationController:
+ * Judges ReplicaSets without a Deployment, and ReplicationControllers:
  * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/
  *
  * Ready when the present generation is observed, and all replicas exist, are available and have settled. These kinds
- * have no revisions: pods of an older template stay, and count, with a warning.
+ * have no revisions: pods of an older template stay and count, with a warning.
  */
 export const replicaSetRule = workloadRule<ReplicaSet>({ milestones: workloadMilestones, facts: replicaSetFacts })
 
@@ -43,8 +43,8 @@ function replicaSetFacts(set: ReplicaSet, reader: RuleReader): WorkloadFacts {
 }
 
 /**
- * Warns of pods that are older than the last write of the ReplicaSet, and have other images than its template. Younger pods
- * do not count: an admission webhook may have changed them.
+ * Warns about pods that are older than the last write of the ReplicaSet and have other images than its template. Newer
+ * pods do not count: an admission webhook may have changed their images.
  */
 function warnOfOutdatedPods(set: ReplicaSet, pods: Pods, reader: RuleReader): void {
   const writtenAt = lastWrittenAt(set, reader.time) ?? -Infinity

@@ -14,6 +14,8 @@ import { lastDeathProblem } from './container-problems.ts'
 import { condition, hasContainerFailed, isReplaced } from './pod-fields.ts'
 import { isSettled, isWorkingPod, problemsOfPod, pulledAt, waitOfPod } from './pod-state.ts'
 
+/* The pods of a workload by revision: their state, their problems, and the milestones that count them. */
+
 /**
  * Divides the pods of a workload by their revision, and by whether they have ended or are being deleted.
  * @param revisionOf the revision of a pod; undefined if the target does not wait for the pod
@@ -46,19 +48,18 @@ export function classifyPods(
 export interface PodsState {
   /** The pods that are not being replaced. */
   readonly pods: readonly PodView[]
-  /** Those of them that are ready and settled. */
+  /** The `pods` that are ready and settled. */
   readonly settled: readonly PodView[]
-  /** Each problem once, with its number of `pods`; the most important first. */
+  /** Each kind of problem once, with the number of affected pods; the most important first. */
   readonly problems: readonly Problem[]
-  /** The problem that fails the workload: it is proven, and no pod is better (see `isWorkingPod`). */
+  /** The problem that fails the workload: it is proven, and no pod works (`isWorkingPod`). */
   readonly failure?: Problem
   readonly stallHold?: string
   readonly counters: ReadonlyMap<string, number>
 }
 
 /**
- * Examines the pods of the gated revision. A pod's problem fails its workload only if no pod is better: ready and
- * settled, or with all containers started and no death. Pending pods are neither better nor worse.
+ * Examines the pods of one revision. A proven problem fails the workload only if no pod works (`isWorkingPod`).
  * @param lost the failed pods of that revision, deleted or not
  * @param lostSince pods that failed before this moment are no problem; by default, the gate's start
  */
@@ -85,7 +86,7 @@ export function examinePods(
   }
 }
 
-/** Combines the same problem of several pods into one: a proven one, else the one with the highest count. */
+/** Combines the same problem of several pods into one: a proven problem, otherwise the one with the highest count. */
 function combineSameProblems(all: readonly Problem[]): readonly Problem[] {
   return groupSameProblems(all).flatMap((same) => {
     const [worst] = same.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)
@@ -94,7 +95,7 @@ function combineSameProblems(all: readonly Problem[]): readonly Problem[] {
   })
 }
 
-/** Groups problems of several pods that have the same reason, and are about containers of the same name. */
+/** Groups the problems of pods by their reason and the name of their container. */
 function groupSameProblems(problems: readonly Problem[]): readonly (readonly Problem[])[] {
   return [...Map.groupBy(problems, ({ reason, container = '' }) => `${reason} ${container}`).values()]
 }
@@ -102,8 +103,8 @@ function groupSameProblems(problems: readonly Problem[]): readonly (readonly Pro
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
 /**
- * Sorts problems: by class (terminal, strike, slow), proven first, the surest evidence first, by depth (container, pod,
- * workload), by the number of pods, the oldest first.
+ * Compares two problems for sorting, the most important first. The order is: class (terminal, strike, slow), proof,
+ * certainty of the evidence, depth (container, pod, workload), number of pods, age.
  */
 export function byImportance(a: Problem, b: Problem): number {
   return (
@@ -117,23 +118,24 @@ export function byImportance(a: Problem, b: Problem): number {
 }
 
 /**
- * Ranks a problem by how certain its evidence is. 0: an existing pod. 1: a replaced pod. 2: a pod of a node that has
- * stopped reporting, whose reports may be late.
+ * Ranks the evidence of a problem by certainty. 0: an existing pod. 1: a replaced pod. 2: a pod of a node that has
+ * stopped reporting, because its last report may be old.
  */
 function evidenceRank(problem: Problem): number {
   if (nodeOfProblem(problem)?.isLost === false) return 2
   return problem.isReplaced ? 1 : 0
 }
 
+/** 2: a container. 1: a pod. 0: a workload. */
 function problemDepth(problem: Problem): number {
   if (problem.container !== undefined) return 2
   return isPodSubject(problem.subject) ? 1 : 0
 }
 
 /**
- * Slow problems: pods that failed since a moment, and that their controller replaces. They were evicted by their node,
- * refused by the kubelet, ended with their node, or are failed pods of a Job. The most recent problem of each kind is
- * reported. https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
+ * The problems of pods that failed since a moment and that their controller replaces. The node evicted the pod, the
+ * kubelet refused the pod, the pod ended with its node, or its Job retries. Contains the latest problem of each kind.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  */
 function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): readonly Problem[] {
   const losses = lost
@@ -147,24 +149,24 @@ function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): r
   })
 }
 
-/** The problem of one lost pod, since its end. */
+/** The problem of a failed pod, which begins when the pod ended. */
 function lostPodProblem(pod: Pod, reader: Reader): Problem {
   const dead = reader.podView(pod).containers.find(hasContainerFailed)
-  // With a reason, the kubelet killed the containers when it ended their pod.
+  // If the status has a reason, the kubelet killed the containers when it ended the pod.
   const death = pod.status?.reason || dead === undefined ? undefined : lastDeathProblem(dead, podEndedAt(pod, reader))
   return death ?? endedPodProblem(pod, reader)
 }
 
-/** The problem of a pod that was ended by its node or a controller. */
+/** The problem of a pod that its node or a controller has ended. */
 export function endedPodProblem(pod: Pod, reader: Reader): Problem {
-  // The pod garbage collector writes only the condition.
+  // The pod garbage collector writes no message in the status, only in the condition.
   const { reason = '', message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
   const own = ownProblem(pod, podEndedAt(pod, reader))
   return problemOf({ ...own, reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail })
 }
 
-/** When a pod ended: the latest moment in its status; if the kubelet refused the pod, its creation. */
+/** When a pod ended: the latest moment in its status or, if the kubelet refused the pod, its creation. */
 export function podEndedAt({ metadata, status }: Pod, reader: Reader): number {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
   const moments = [
@@ -176,8 +178,8 @@ export function podEndedAt({ metadata, status }: Pod, reader: Reader): number {
 }
 
 /**
- * The note on pods that failed (also before the gate's start) and that their controller replaces: `2 pods failed and
- * are replaced (Evicted)`. While the workload is not ready and has a problem about such pods, there is no note.
+ * The note about failed pods that their controller replaces, also about pods that failed before the gate's start: `2
+ * pods failed and are replaced (Evicted)`. If a problem of the unready workload is about such pods, there is no note.
  */
 export function lostPodNotes({ ended }: Pods, { problems }: PodsState, isReady: boolean): readonly string[] {
   const lost = ended.filter(({ status }) => status?.phase === 'Failed')
@@ -188,10 +190,10 @@ export function lostPodNotes({ ended }: Pods, { problems }: PodsState, isReady: 
 }
 
 /**
- * A slow problem: pods that still exist after their grace period, while the controller waits for their end: it reuses the
- * name, may have no fewer pods, or has the strategy Recreate. The kubelet deletes an ended pod
+ * The problem of pods that still exist after their grace period (`deletionTimestamp`), while the controller waits for
+ * their end. The kubelet deletes an ended pod
  * (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination), so its node does not answer, or
- * finalizers hold it. `deletionTimestamp` is the end of the grace period.
+ * finalizers hold the pod.
  */
 export function stuckPodProblems(owned: readonly Pod[], reader: Reader): readonly Problem[] {
   const stuck = owned
@@ -217,7 +219,7 @@ export function stuckPodProblems(owned: readonly Pod[], reader: Reader): readonl
  * The milestones of workloads that count pods.
  */
 
-/** The message about the ready pods: `3 of 3 pods ready`. */
+/** The message about ready or available pods: `3 of 3 pods ready`. */
 export function readyText(done: number, replicas: number, word: string): string {
   return replicas === 0 ? 'scaled to zero: no pod runs this version' : `${done} of ${podCountText(replicas)} ${word}`
 }
@@ -229,7 +231,7 @@ export function podCountText(count: number): string {
 
 /**
  * A milestone that counts pods.
- * @param isDone if the count alone does not decide
+ * @param isDone whether the milestone is done; by default, the count decides
  */
 export function countMilestone(
   name: string,
@@ -270,7 +272,7 @@ export function podMilestones(state: PodsState | undefined, replicas: number, re
   ]
 }
 
-/** Adds its time to a milestone that is done: when the last of the pods that `reached` it did so. */
+/** Adds to a done milestone the time when the last of these pods reached it. */
 export function withMomentReached(
   reached: readonly PodView[],
   name: keyof PodView['moments'],
@@ -279,12 +281,12 @@ export function withMomentReached(
   return milestone.state === 'done' ? { ...milestone, at: allReachedAt(reached, name) } : milestone
 }
 
-/** When the last of these pods reached a milestone, on the runner's clock; undefined if one of them does not show it. */
+/** When the last of these pods reached a milestone, on the runner's clock; undefined if one pod does not show it. */
 export function allReachedAt(pods: readonly PodView[], name: keyof PodView['moments']): number | undefined {
   return latestIfAllKnown(pods.map(({ moments }) => moments[name]))
 }
 
-/** Adds to an open milestone which init container or postStart hook the next containers wait for. */
+/** Adds to an open milestone the running init container or postStart hook that delays it. */
 function withRunningStep(milestone: Milestone, text: string): Milestone {
   return milestone.state === 'open' ? { ...milestone, message: `${milestone.message}${text}` } : milestone
 }

@@ -12,36 +12,33 @@ import type { Reader } from '../reader.ts'
 import { specWrittenAt } from '../status-age.ts'
 import { isSameTemplate } from './template.ts'
 
-/** The label of a pod with the revision of its StatefulSet or DaemonSet. */
+/* The revisions of a workload: ReplicaSets of a Deployment, ControllerRevisions of a StatefulSet or DaemonSet. */
+
+/** The label of a pod that contains the revision of its StatefulSet or DaemonSet. */
 export const hashLabel = 'controller-revision-hash'
 
 const numberAnnotation = 'deployment.kubernetes.io/revision'
 /**
- * The annotation with the former numbers of a ReplicaSet: each rollback to it adds one (SetNewReplicaSetAnnotations,
- * pkg/controller/deployment/util).
+ * The annotation that contains former revision numbers of a ReplicaSet: each rollback to the ReplicaSet adds one
+ * (SetNewReplicaSetAnnotations, pkg/controller/deployment/util).
  */
 const historyAnnotation = 'deployment.kubernetes.io/revision-history'
 
-/** The kinds of revisions: the first for Deployments, the second for StatefulSets and DaemonSets. */
-const kinds = ['ReplicaSet', 'ControllerRevision'] as const
+const revisionKinds = ['ReplicaSet', 'ControllerRevision'] as const
 
-/** Finds the objects of a kind that a uid owns. */
+/** Finds the objects of a kind that the object with this uid owns. */
 type OwnedBy = (uid: string | undefined, kind: string) => readonly KubeObject[]
 
-/**
- * All revisions of a workload.
- * @param uid the workload's uid
- */
+/** All revisions of the workload with this uid. */
 export function revisionsOfWorkload(uid: string | undefined, ownedBy: OwnedBy): readonly KubeObject[] {
-  return kinds.flatMap((kind) => ownedBy(uid, kind))
+  return revisionKinds.flatMap((kind) => ownedBy(uid, kind))
 }
 
 /**
- * The pod template of a workload or revision; undefined for kinds without one, and for custom kinds with another
- * `template`. A ControllerRevision contains the patch that restores the template (getPatch, pkg/controller/statefulset
- * and pkg/controller/daemon). Undefined for a Job too: its template is immutable, except that a queue such as Kueue
- * sets where the pods of a suspended Job run (ValidateJobUpdate, pkg/apis/batch/validation). Cached, because each
- * change of a pod compares the same revisions again.
+ * The pod template of a workload or revision; undefined if there is none. A ControllerRevision contains the patch that
+ * restores the template (getPatch, pkg/controller/statefulset and pkg/controller/daemon). Undefined for a Job too: only
+ * a queue such as Kueue changes its template, to choose where the pods of a suspended Job run (ValidateJobUpdate,
+ * pkg/apis/batch/validation). Cached, because each change of a pod compares the same revisions again.
  */
 export const templateOf = cachePerObject((object: KubeObject): PodTemplate | undefined => {
   if (object.kind === 'Job' && object.apiVersion.startsWith('batch/')) return undefined
@@ -66,16 +63,13 @@ function isListOf(list: unknown, isItem: (item: Fields) => boolean): boolean {
   return list === undefined || list === null || (Array.isArray(list) && list.every((it) => isObject(it) && isItem(it)))
 }
 
-/**
- * The number of a revision. The newest has the highest; a rollback gives the old revision the next number. NaN if it
- * has none.
- */
+/** The number of a revision; NaN if it has none. A rollback gives the restored revision the next, highest number. */
 export function revisionNumber(revision: KubeObject): number {
   const { metadata, revision: number } = revision as KubeObject & { revision?: number }
   return number ?? Number.parseInt(metadata.annotations?.[numberAnnotation] ?? '', 10)
 }
 
-/** The revision with the highest number; without numbers, any. */
+/** The revision with the highest number; if no revision has a number, the first. */
 export function newestRevision<R extends KubeObject>(revisions: readonly R[]): R | undefined {
   return revisions.toSorted((a, b) => (revisionNumber(b) || 0) - (revisionNumber(a) || 0))[0]
 }
@@ -86,7 +80,7 @@ export function formerRevisionNumbers({ metadata }: KubeObject): readonly number
   return numbers?.filter((number) => !Number.isNaN(number)) ?? []
 }
 
-/** Whether a rollback has made an older ReplicaSet the present one again: then it is older than the present version. */
+/** Whether a rollback has restored this ReplicaSet: then it was created before it became the present one. */
 export function isRestoredRevision(revision: KubeObject): boolean {
   return formerRevisionNumbers(revision).length > 0
 }
@@ -96,10 +90,9 @@ export function creationTimestampOf({ metadata }: KubeObject): string {
 }
 
 /**
- * The revision of a template. After an upgrade of the cluster, several revisions may have the same template; the controllers
- * choose one and give it the highest number (FindNewReplicaSet, pkg/controller/deployment/util; dedupCurHistories,
- * pkg/controller/daemon). Undefined while the controller has not created the revision: the workload is paused, uses
- * Recreate, or is not yet observed.
+ * The revision with this template; undefined until the controller has created it. After an upgrade of the cluster,
+ * several revisions may have the same template: the controllers give one of them the highest number (FindNewReplicaSet,
+ * pkg/controller/deployment/util; dedupCurHistories, pkg/controller/daemon).
  */
 export function findRevision<R extends KubeObject>(
   template: PodTemplate | undefined,
@@ -108,7 +101,7 @@ export function findRevision<R extends KubeObject>(
   return newestRevision(revisions.filter((revision) => isSameTemplate(templateOf(revision), template)))
 }
 
-/** Whether two versions of a revision have the same owners and numbers: most changes are of the counts in its status. */
+/** Whether two versions of a revision have the same owners and numbers. Most changes concern only its status. */
 export function isRevisionUnchanged(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
   if (before === undefined || after === undefined) return false
   const facts = (object: KubeObject) => [
@@ -120,8 +113,8 @@ export function isRevisionUnchanged(before: KubeObject | undefined, after: KubeO
 }
 
 /**
- * When the template of a workload was last changed, as a timestamp of the server: the creation of its present revision.
- * Undefined if unknown: revisions cannot be read, there are none, or the workload was rolled back to an older one.
+ * When the template of a workload last changed, as a timestamp of the server: when its present revision was created.
+ * Undefined if the revisions cannot be read or do not exist, or if a rollback restored an older one.
  * @param uid the workload's uid
  */
 export function templateChangedAt(uid: string, ownedBy: OwnedBy): string | undefined {
@@ -129,10 +122,9 @@ export function templateChangedAt(uid: string, ownedBy: OwnedBy): string | undef
 }
 
 /**
- * When the template of a workload became the present one, on the runner's clock; undefined if unknown. By default the
- * creation of its revision.
- * @param present the revision of the present template; undefined while its controller has not observed the template
- * @param restoredAt when a rollback made an older revision the present one again; by default, the last write of the spec
+ * When the present template of a workload replaced the previous one, on the runner's clock; undefined if unknown.
+ * @param present the revision of the present template; undefined until its controller has observed the template
+ * @param restoredAt when a rollback restored an older revision; by default, the last write of the spec
  */
 export function templateBecamePresentAt(
   workload: KubeObject,
@@ -140,7 +132,7 @@ export function templateBecamePresentAt(
   reader: Reader,
   restoredAt?: number,
 ): number | undefined {
-  // No version is younger than the last write of the spec.
+  // No version is newer than the last write of the spec.
   const writtenAt = specWrittenAt(workload, reader)
   if (present === undefined) return writtenAt
   const revisions = reader.listKnownOwned(workload.metadata.uid, present.kind)
@@ -152,7 +144,7 @@ export function templateBecamePresentAt(
 
 /**
  * When the present template of a StatefulSet or DaemonSet was created, on the runner's clock; if unknown, the gate's
- * start. Infinity while its revision does not exist: events so far are about another template.
+ * start. Infinity until its revision exists, because all Events so far concern another template.
  * @param present the revision of the present template
  */
 export function templateCreatedAt(
@@ -165,7 +157,7 @@ export function templateCreatedAt(
   return reader.time(lastCreationTimestamp(revisions)) ?? reader.startedAt
 }
 
-/** When the last created revision was created; undefined if a rollback made this or an older one present again. */
+/** When the newest revision was created; undefined if a rollback has restored this or an older revision. */
 function lastCreationTimestamp(revisions: readonly KubeObject[]): string | undefined {
   const lastCreated = revisions.toSorted(
     (a, b) =>

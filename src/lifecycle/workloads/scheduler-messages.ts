@@ -1,6 +1,6 @@
 import type { FoundCauses, SchedulingCause } from '../../reasons/pods.ts'
 
-/** The cause of each message of the scheduler's plugins (pkg/scheduler/framework/plugins, each ErrReason…). */
+/** The cause for each message of the scheduler's plugins (constants ErrReason… of pkg/scheduler/framework/plugins). */
 const causes: readonly (readonly [RegExp, (...groups: readonly string[]) => SchedulingCause])[] = [
   [/^Insufficient (.+)$/, (resource = '') => ({ type: 'resource', resource })],
   [/^Too many pods$/, () => ({ type: 'pod-count' })],
@@ -45,7 +45,7 @@ export function schedulingCauses(message: string): FoundCauses {
     /\. (?:no new claims|still not schedulable|(?:deallocation|deletion) of ResourceClaim|not found|preemption:|\(|$)|\.$/,
   )
   const parts = reasons.split(/, (?=\d+ )/).map(readCause)
-  // A cause in the pod itself has no number of nodes.
+  // If the cause is in the pod itself, the message contains no number of nodes.
   return { nodes: /^\d/.test(reasons) ? Number(total) : undefined, causes: parts }
 }
 
@@ -59,13 +59,13 @@ function readCause(part: string): SchedulingCause {
   return { ...otherCause(reason), nodes: Number(count) }
 }
 
-/** `{dedicated: database}`; since Kubernetes 1.34 the scheduler does not report which taint. */
+/** The cause for the taint `{dedicated: database}`. Since Kubernetes 1.34, the scheduler does not name the taint. */
 function taintCause(taint?: string): SchedulingCause {
   const [key, value] = taint?.split(/:\s*/) ?? []
   return { type: 'taint', key, value: value || undefined }
 }
 
-/** The cause for a message that has no pattern in `causes`. */
+/** The cause for a message that matches no pattern of `causes`. */
 function otherCause(message: string): SchedulingCause {
   const missing = /^persistentvolumeclaim "([^"]{1,253})" not found$/.exec(message)?.[1]
   if (missing !== undefined) return { type: 'missing-claim', name: missing }

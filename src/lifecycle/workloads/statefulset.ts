@@ -19,14 +19,13 @@ import {
 } from './workload.ts'
 
 /**
- * A StatefulSet: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
+ * Judges StatefulSets: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
  *
- * Ready by the conditions of `kubectl rollout status`: the present generation is observed, all replicas are ready, and
- * those with an ordinal from the partition upwards are updated. In addition, the pods of the new revision are available
- * and settled. With OnDelete all existing pods must be ready, and pods of an older revision are reported. The status
- * counts all existing pods (updateStatus, pkg/controller/statefulset), including terminating ones, those below the
- * partition, and those outside the ordinals, which the controller deletes. If the gate can read pods, it does not count
- * the pods of these three groups.
+ * A StatefulSet is ready under the conditions of `kubectl rollout status`: the present generation is observed, all
+ * replicas are ready, and those with an ordinal from the partition on are updated. In addition, the pods of the new
+ * revision are available and settled. With OnDelete, all existing pods must be ready, and pods of an older revision are
+ * reported. The status also counts terminating pods, pods below the partition, and pods outside the ordinals
+ * (updateStatus, pkg/controller/statefulset). If the gate can read pods, these do not count.
  */
 export const statefulSetRule = workloadRule<StatefulSet>({
   milestones: [...workloadMilestones, 'updated'],
@@ -59,11 +58,11 @@ function statefulSetFacts(set: StatefulSet, reader: RuleReader): WorkloadFacts {
       readyReplicas >= replicas &&
       existing <= replicas &&
       isAvailable &&
-      // A scale creates pods below the partition with the older revision: they must settle too.
+      // Below the partition, a scale creates pods of the older revision, which must settle too.
       oldPods.settled.length === oldPods.pods.length,
     wanted: total,
     counted: observed ? readyReplicas : 0,
-    // An ordered rollout creates one pod after another: the existing ones show its progress.
+    // An ordered rollout creates one pod after another, so only the pods that exist so far are expected.
     created: Math.min(total, Math.max(1, gatedPods(examined.pods).length)),
     message: readyText(readyReplicas, replicas, 'ready'),
     toSettle: isOnDelete ? replicas : toUpdate + newBelow,
@@ -93,7 +92,7 @@ interface SetPods {
   readonly updated: number
   /** The number of updated pods below the partition. */
   readonly newBelow: number
-  /** The number of pods outside of the ordinals that the StatefulSet wants. */
+  /** The number of pods with an ordinal that the StatefulSet does not want. */
   readonly unwanted: number
 }
 
@@ -128,12 +127,12 @@ function findPods(set: StatefulSet, reader: Reader): SetPods {
   }
 }
 
-/** Whether the template is rolled out completely, and a later change left it as it is: for example, a scale. */
+/** Whether the template is rolled out, and only a later change of other fields was made, such as a scale. */
 function isTemplateRolledOut(set: StatefulSet): boolean {
   return isObserved(set) && (set.metadata.generation ?? 0) > 1 && hasOneRevision(set)
 }
 
-/** The ControllerRevision that the status names, else the ControllerRevision with the present template. */
+/** The ControllerRevision that the status names as updateRevision, otherwise the one with the present template. */
 function findUpdateRevision(set: StatefulSet, reader: Pick<Reader, 'owned'>): KubeObject | undefined {
   const { metadata, spec, status } = set
   const revisions = reader.owned(controllerRevisionRequest(set), metadata.uid)
@@ -143,22 +142,22 @@ function findUpdateRevision(set: StatefulSet, reader: Pick<Reader, 'owned'>): Ku
 }
 
 /**
- * The number of pods of the present revision. If there is no other, `currentReplicas` counts the same pods (updateStatus,
- * pkg/controller/statefulset) and replaces a missing `updatedReplicas`.
+ * The number of pods of the present revision. If no other revision exists, `currentReplicas` counts the same pods
+ * (updateStatus, pkg/controller/statefulset) and replaces a missing `updatedReplicas`.
  */
 function updatedReplicaCount(set: StatefulSet): number {
   const { updatedReplicas = 0, currentReplicas = 0 } = set.status ?? {}
   return hasOneRevision(set) ? Math.max(updatedReplicas, currentReplicas) : updatedReplicas
 }
 
-/** Whether the current revision is the updated one. A status without revisions has one if the set was never changed. */
+/** Whether the current revision is the update revision. Without revisions in the status, true for generation 1. */
 function hasOneRevision({ metadata, status: { currentRevision, updateRevision } = {} }: StatefulSet): boolean {
   return updateRevision === undefined ? metadata.generation === 1 : currentRevision === updateRevision
 }
 
 /**
- * The number of replicas that the update replaces. If pods cannot be read, the counts do not show which pods are below
- * the partition: after the undo of a canary, all pods have the present revision.
+ * The number of replicas that the update replaces. If pods cannot be read and only one revision exists, these are all
+ * replicas: the counts do not show the partition, as after the undo of a canary.
  */
 function replicasToUpdate(set: StatefulSet, canReadPods: boolean): number {
   const { replicas = 1, updateStrategy } = set.spec ?? {}
@@ -172,7 +171,7 @@ function podIndex({ metadata }: Pod, { spec }: StatefulSet): number {
   return Number(/-(\d+)$/.exec(metadata.name)?.[1]) - (spec?.ordinals?.start ?? 0)
 }
 
-/** Whether the set includes a pod; the controller deletes others (podInOrdinalRange, pkg/controller/statefulset). */
+/** Whether a pod has an ordinal of the StatefulSet; the controller deletes other pods (podInOrdinalRange). */
 function isWithinOrdinals(pod: Pod, set: StatefulSet): boolean {
   const index = podIndex(pod, set)
   return Number.isNaN(index) || (index >= 0 && index < (set.spec?.replicas ?? 1))
@@ -184,9 +183,9 @@ function isBelowPartition(pod: Pod, set: StatefulSet): boolean {
 }
 
 /**
- * Slow problems: those of old pods. Before the update is complete, a broken old pod blocks the update: the controller
- * updates a pod only while all are ready (https://github.com/kubernetes/kubernetes/issues/67250). Below the partition,
- * a pod keeps its revision even if it is deleted.
+ * The problems of old pods, which never fail the target. A broken old pod blocks the update: the controller updates a
+ * pod only while all pods are ready (https://github.com/kubernetes/kubernetes/issues/67250). Below the partition, a pod
+ * keeps its revision even after its deletion.
  */
 function oldPodProblems(problems: readonly Problem[], oldRevision: Problem['oldRevision']): readonly Problem[] {
   return problems.map((problem) =>

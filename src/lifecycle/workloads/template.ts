@@ -8,9 +8,11 @@ import {
   type PodTemplate,
 } from '../../cluster/objects.ts'
 
+/* Compares pod templates. */
+
 /**
- * Whether two pod templates are the same to the Deployment controller, which ignores its own hash label
- * (EqualIgnoreHash, pkg/controller/deployment/util). Absent, null and empty are equal, as in its semantic comparison.
+ * Whether two pod templates are equal for the Deployment controller: it ignores its hash label, and absent, null and
+ * empty values are equal (EqualIgnoreHash, pkg/controller/deployment/util).
  */
 export function isSameTemplate(a: PodTemplate | undefined, b: PodTemplate | undefined): boolean {
   return comparableText(a ?? noTemplate) === comparableText(b ?? noTemplate)
@@ -18,16 +20,16 @@ export function isSameTemplate(a: PodTemplate | undefined, b: PodTemplate | unde
 
 const noTemplate: PodTemplate = {}
 
-/** A text that is the same for equal templates. Cached, because each change of a pod compares the same ones again. */
+/** A text that is equal for equal templates. Cached, because each change of a pod compares the same templates. */
 const comparableText = cachePerObject((template: PodTemplate) => JSON.stringify(withoutHash(template)))
 
-/** Reloader sets environment variables with this prefix (https://github.com/stakater/Reloader, `env-vars` strategy). */
+/** The prefix of environment variables that Reloader sets (https://github.com/stakater/Reloader, `env-vars`). */
 const reloaderPrefix = 'STAKATER_'
 
 /**
- * Whether `next` differs from `template` only in fields that tools change during a rollout: annotations, labels, added
- * environment variables and those that Reloader sets (`kubectl rollout restart`, Reloader). The gate follows such a
- * change.
+ * Whether `next` differs from `template` only in fields that tools change during a rollout (`kubectl rollout restart`,
+ * Reloader): annotations, labels, added environment variables, and variables of Reloader. The gate then waits for
+ * `next`.
  */
 export function hasOnlyToolChanges(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
   const [before, after] = [normalise(template) as PodTemplate, normalise(next) as PodTemplate]
@@ -43,12 +45,12 @@ export function hasOnlyToolChanges(template: PodTemplate | undefined, next: PodT
   )
 }
 
-/** Whether two templates differ only in metadata and in what Reloader sets: their pods run the same containers. */
+/** Whether the pods of two templates run the same containers: only metadata and variables of Reloader differ. */
 export function haveSameContainers(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
   return hasOnlyToolChanges(template, next) && hasOnlyToolChanges(next, template)
 }
 
-/** The containers and init containers of a pod or a template. */
+/** The containers and init containers of a pod spec. */
 export function containersInSpec({ containers = [], initContainers = [] }: PodSpec = {}): readonly Container[] {
   return [...containers, ...initContainers]
 }
@@ -66,7 +68,7 @@ function withoutHash({ metadata, ...rest }: PodTemplate): unknown {
   return normalise({ ...rest, metadata: { ...metadata, labels } })
 }
 
-/** Whether a pod has the containers of a template, with their images. */
+/** Whether a pod has all containers of a template, with their images. */
 export function hasImagesOf(template: PodTemplate | undefined, { spec }: Pod): boolean {
   return containersInSpec(template?.spec).every(({ name, image }) =>
     containersInSpec(spec).some((container) => container.name === name && container.image === image),
@@ -90,15 +92,15 @@ function withoutEmptyValues(value: unknown): unknown {
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-/** Fields that `fieldChanges` omits: their elements are compared by name. */
+/** Fields that `fieldChanges` omits, because `containerChanges` compares their elements by name. */
 const listsByName: ReadonlySet<string> = new Set(['name', 'env', 'containers', 'initContainers'])
-/** Structured fields whose values are shown, as scalars are. */
+/** Structured fields whose old and new values are shown, as for scalars. */
 const shownFields: ReadonlySet<string> = new Set(['command', 'args', 'resources'])
 const longestValue = 120
 
 /**
  * The differences of two pod templates, one line each, without labels and annotations. Environment variables appear
- * only by name, and a value of a Secret never appears.
+ * only by name, because their values may be secret.
  */
 export function templateChanges(before: PodTemplate | undefined, after: PodTemplate | undefined): readonly string[] {
   return [
@@ -138,9 +140,9 @@ function environmentChanges(before: Container, after: Container): readonly strin
   return [...line('added', added), ...line('removed', removed), ...line('changed', changed)]
 }
 
-/** The fields that differ: scalars and those of `shownFields` with both values. */
+/** The fields that differ. Scalars and `shownFields` appear with both values. */
 function fieldChanges(before: object = {}, after: object = {}): readonly string[] {
-  // The image is the most important.
+  // The image comes first, because it is the most important change.
   const names = new Set(['image', ...Object.keys(after), ...Object.keys(before)])
   return [...names].flatMap((name) => {
     const [old, now] = [(before as Fields)[name], (after as Fields)[name]]

@@ -29,7 +29,7 @@ import {
 } from './revision.ts'
 import { containersInSpec, haveSameContainers, isSameTemplate } from './template.ts'
 
-/** `kubectl rollout undo` of a Deployment, StatefulSet or DaemonSet (pkg/polymorphichelpers/rollback.go in kubectl). */
+/** Finds what `kubectl rollout undo` restores of a workload (pkg/polymorphichelpers/rollback.go in kubectl). */
 export const undoRule: UndoRule<Workload> = { availableRevision, find: findUndo }
 
 /** The known revisions of a workload. */
@@ -60,13 +60,13 @@ function findRevisions(object: Workload, reader: Reader): Revisions {
   }
 }
 
-/** Whether a pod has the label of a ControllerRevision: the name of a StatefulSet's, the hash of a DaemonSet's. */
+/** Whether a pod has the label of a ControllerRevision: its name for a StatefulSet, its hash for a DaemonSet. */
 function isOfRevision({ metadata }: Pod, { metadata: { name, labels } }: KubeObject): boolean {
   const hash = metadata.labels?.[hashLabel]
   return hash !== undefined && (hash === name || hash === labels?.[hashLabel])
 }
 
-/** See `UndoRule.availableRevision`. A revision is available if all its pods are. */
+/** See `UndoRule.availableRevision`. A revision is available if all its pods are available. */
 function availableRevision(object: Workload, reader: Reader): number | undefined {
   if (condition(object, 'Available')?.status === 'False') return undefined
   const { older, podsOf } = findRevisions(object, reader)
@@ -74,7 +74,7 @@ function availableRevision(object: Workload, reader: Reader): number | undefined
   return newest && revisionNumber(newest)
 }
 
-/** Whether a revision has pods that are all available. If the revision is a ReplicaSet, its counts must show this too. */
+/** Whether a revision has pods, and all are available. For a ReplicaSet, its counts must show this too. */
 function isRevisionAvailable(revision: KubeObject, pods: readonly PodView[], reader: Reader): boolean {
   const areSettled = pods.every((pod) => isSettled(pod, reader))
   if (!isOfKind(revision, 'ReplicaSet')) return areSettled && pods.length > 0
@@ -112,7 +112,7 @@ function findUndo(object: Workload, number: number | undefined, problem: Problem
   }
 }
 
-/** What serves while the object is not ready; undefined if unknown, or if the object wants no pod. */
+/** The revision that serves while the object is not ready; undefined if unknown, or if the object wants no pods. */
 function servingRevision(
   object: Workload,
   { all, present, older, podsOf }: Revisions,
@@ -127,18 +127,21 @@ function servingRevision(
   }
   const settled = present === undefined ? 0 : podsOf(present).filter((pod) => isSettled(pod, reader)).length
   const mayCrash = settled === 0 && all.some((each) => readyOf(each) > 0)
-  // A workload without any revision: the gate may not read the revisions.
+  // If no revision is known, the gate may not be permitted to read revisions.
   if (all.length === 0 || mayCrash || wanted === 0) return undefined
   return { images: [], ready: settled, wanted, ...(older.length === 0 && { isFirst: true }) }
 }
 
-/** When a revision was created, on the runner's clock, if it directly precedes the present one and is not reused. */
+/**
+ * When a revision was created, on the runner's clock. Undefined unless the revision directly precedes the present one,
+ * and no rollback has restored it.
+ */
 function previousRevisionCreatedAt(revision: KubeObject, { present }: Revisions, reader: Reader): number | undefined {
   const isBefore = present !== undefined && revisionNumber(revision) === revisionNumber(present) - 1
   return isBefore && !isRestoredRevision(revision) ? reader.time(creationTimestampOf(revision)) : undefined
 }
 
-/** The domains in labels and annotations of tools that re-apply their objects, or choose the version of these. */
+/** The domains in labels and annotations of tools that apply objects again, or choose the version of objects. */
 const operatorDomains = [
   'toolkit.fluxcd.io',
   'fluxcd.io',
@@ -157,15 +160,15 @@ const operatorDomains = [
   'keel.sh',
 ] as const
 
-/** Whether a label or an annotation comes from one of these tools. The keys of OLM have no domain: `olm.owner`. */
+/** Whether the key of a label or annotation belongs to one of these tools. Keys of OLM have no domain: `olm.owner`. */
 function isOperatorKey(key: string): boolean {
   const [domain = ''] = key.split('/')
   return key.startsWith('olm.') || operatorDomains.some((each) => domain === each || domain.endsWith(`.${each}`))
 }
 
 /**
- * The field managers of these tools, and the usual names of programs that reconcile. The default field manager is the
- * name of the program (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers).
+ * The field managers of these tools, and usual names of controllers. The default field manager is the name of the
+ * program (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers).
  */
 const operatorManager =
   /^(?:manager|olm|catalog|eks)$|argocd|flux|gotk|configsync|crossplane|fleet|(?:controller|operator|reconciler)$/
@@ -188,7 +191,7 @@ function helmReleaseOf({ metadata }: KubeObject): string | undefined {
   return metadata.annotations?.[nameAnnotation]
 }
 
-/** Asks for the watch of the Jobs in the namespace of an object of a Helm release: some are hooks of the release. */
+/** If an object belongs to a Helm release, asks for the watch of the Jobs in its namespace: some may be hooks. */
 export function watchReleaseHooks(object: KubeObject, reader: Reader): void {
   if (helmReleaseOf(object) !== undefined) reader.watch(jobsRequest(object), 'undo')
 }
@@ -248,7 +251,7 @@ function rootCauseOf(problem: Problem | undefined): Problem | undefined {
   return problem?.cause === undefined ? problem : rootCauseOf(problem.cause)
 }
 
-/** The part of a template that may cause a problem of a container, or of a whole pod. */
+/** The part of a template that may be the cause of a problem. */
 function causingPart(template: PodTemplate | undefined, problem: Problem): unknown {
   const { reason, container: name } = problem
   if (name !== undefined) {
@@ -272,7 +275,7 @@ function causingPart(template: PodTemplate | undefined, problem: Problem): unkno
   }
 }
 
-/** Whether a template may refer to a missing Secret or ConfigMap, or to a missing key in it: it contains these names. */
+/** Whether a template may refer to a missing Secret or ConfigMap, or to a missing key: it contains the names. */
 function mayReferTo(template: PodTemplate | undefined, { name, key }: MissingObject): boolean {
   if (name === undefined) return false
   const { volumes = [] } = template?.spec ?? {}

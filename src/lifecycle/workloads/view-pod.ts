@@ -17,7 +17,10 @@ import {
 } from './pod-events.ts'
 import { containerOfEvent, containersOf, hasStarted, isReadyByCondition, isStartError } from './pod-fields.ts'
 
-/** Derives what rules read of a pod from its present version, observations and Events. @param events the latest last */
+/**
+ * Creates the view of a pod, which rules read, from its present version, observations and Events.
+ * @param events the latest last
+ */
 export function viewPod(
   pod: Pod,
   { seenAt, containers: observed }: PodObservations,
@@ -38,13 +41,13 @@ export function viewPod(
     return {
       ...each,
       pod,
-      // Instances are numbered by the deaths before them.
+      // The number of an instance is the number of deaths before it.
       running: each.status?.state?.running && observations.instances.get(observations.total),
       waiting: observations.waiting,
       deaths: countDeaths(observations, createdAt, backOffSince(own, seenAt, gateTime), timing, gateTime),
       refusals,
       startedAt,
-      // The start of an instance that never started is 1970.
+      // If an instance never started, its start is 1970.
       endBeganAt: each.end?.reason === 'StartError' ? undefined : time(each.end?.startedAt),
       endedAt: time(each.end?.finishedAt),
       probesDueAt: probesDueAt(each, startedAt),
@@ -62,7 +65,7 @@ export function viewPod(
   const settledAt = Math.max(0, ...containers.map((each) => containerSettledAt(each, createdAt, seenAt, gateTime)))
   const readySince = ready ? since('Ready') : undefined
   const started = containers.every(hasEverStarted)
-  // The kubelet's events about an image volume name only its pod (getImageVolumes, pkg/kubelet/kuberuntime).
+  // The Events about an image volume name only its pod (getImageVolumes, pkg/kubelet/kuberuntime).
   const isVolumePulling = eventsOf.get(undefined)?.at(-1)?.reason === 'Pulling'
   const firstStarts = containers.map((each) => firstStartedAt(each, createdAt, gateTime))
   return {
@@ -103,14 +106,18 @@ export function viewPod(
   }
 }
 
-/** When the kubelet first reported that it waits before the next start of a container. @param about its Events */
-function backOffSince(about: readonly EventObject[], seenAt: number, { time }: GateTime): number | undefined {
-  const backOffs = about.filter(
+/**
+ * When an Event first reported a back-off before the next start of a container.
+ * @param events the Events about the container
+ */
+function backOffSince(events: readonly EventObject[], seenAt: number, { time }: GateTime): number | undefined {
+  const backOffs = events.filter(
     ({ reason, message }) => reason === 'BackOff' && message?.startsWith('Back-off restarting'),
   )
   return earliestMoment(backOffs.map((event) => time(firstOccurrence(event)) ?? seenAt))
 }
 
+/** When the time that the probes allow has passed; undefined if the container is ready or does not run. */
 function probesDueAt({ container, status, isInit }: PodContainer, startedAt: number | undefined): number | undefined {
   if (startedAt === undefined || isInit || status?.ready) return undefined
   return startedAt + (probeLimitSeconds(container.startupProbe) + probeLimitSeconds(container.readinessProbe)) * 1_000
@@ -124,9 +131,9 @@ function probeLimitSeconds(probe: Probe | undefined): number {
 }
 
 /**
- * When a running container is settled: without a readiness probe, after the settle time; with one, at once. A probed
- * container that has died before must stay ready for the settle time. If its start is in the future or before the
- * creation of its pod, the clock of its node is wrong, and the settle time starts at first sight.
+ * When a running container has settled: at once if it has a readiness probe and never died, otherwise after the settle
+ * time. If its start is in the future or before the creation of its pod, the clock of its node is wrong. Then the
+ * settle time starts when the gate first saw the container.
  */
 function containerSettledAt(
   { container, isInit, startedAt, endedAt, running, deaths }: ContainerView,
@@ -146,8 +153,8 @@ function containerSettledAt(
 }
 
 /**
- * The first known start of a container, by its status. Undefined if the clock of its node is wrong, or if the container
- * runtime never started it: then its start has the time 1970.
+ * The first known start of a container. A time before the creation of the pod does not count: the clock of the node is
+ * wrong, or the container never started (1970).
  */
 function firstStartedAt(
   { status, startedAt }: ContainerView,
@@ -163,7 +170,7 @@ function isRunningOrCompleted({ status, isInit, runsOnce }: PodContainer): boole
   return (isInit || runsOnce) && status?.state?.terminated?.exitCode === 0
 }
 
-/** Whether a container has run, also if it died since; an init container must have completed. */
+/** Whether a container runs or has run; an init container must have completed. */
 function hasEverStarted({ status, isInit, end }: PodContainer): boolean {
   const { running, terminated } = status?.state ?? {}
   if (isInit) return terminated?.exitCode === 0
@@ -177,7 +184,7 @@ function runningStep(containers: readonly ContainerView[]): string | undefined {
   return hooked && `the postStart hook of ${hooked.container.name} is running`
 }
 
-/** Errors of the steps that follow the pull: startContainer, pkg/kubelet/kuberuntime. */
+/** Waiting reasons for errors after the pull (startContainer, pkg/kubelet/kuberuntime). */
 const afterPull = /^(?:CreateContainer(?:Config)?|PreCreateHook|PreStartHook|RunContainer)Error$/
 
 /** Whether the image of a container has been pulled: a later step shows it. */
@@ -186,7 +193,7 @@ function isImagePulled({ status, hookStartedAt }: ContainerView): boolean {
   return hasStarted(status) || isAfterPull || hookStartedAt !== undefined
 }
 
-/** Whether the image of a container may be being pulled, by its state, which may be older than an Event about a pull. */
+/** Whether an image may be in the process of being pulled, by the container's state, which may be old. */
 function mayBePulling({ status }: PodContainer): boolean {
   return !hasStarted(status) && status?.state?.waiting?.reason !== 'ImagePullBackOff'
 }

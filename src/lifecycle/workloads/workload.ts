@@ -24,33 +24,35 @@ import {
 } from './revision-pods.ts'
 import { undoRule, watchReleaseHooks } from './undo.ts'
 
-/** The milestones of workloads with pods; some workloads have more. */
+/* The rule that all kinds of workloads share, with the facts that each kind provides. */
+
+/** The milestones that all workloads with pods have; some kinds have more. */
 export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'] as const
 
 /** What differs between the kinds of workloads. */
 interface WorkloadKind<Gated extends Workload> {
   readonly milestones: Rule['milestones']
-  /** The revision of the present template, if the controller has created it; absent for kinds without revisions. */
+  /** The revision of the present template, if the controller has created it. Absent for kinds without revisions. */
   presentRevision?(workload: Gated, reader: Reader): KubeObject | undefined
-  /** When a rollback made an older revision the present one again; by default, at the last write of the spec. */
+  /** When a rollback restored an older revision; by default, at the last write of the spec. */
   restoredAt?(workload: Gated, present: KubeObject | undefined, reader: Reader): number | undefined
-  /** Also states what only this kind has: further milestones, notes and warnings. */
+  /** Returns the facts, and states the milestones, notes and warnings that only this kind has. */
   facts(workload: Gated, reader: RuleReader): WorkloadFacts
 }
 
-/** What the controller of a workload reports, and its pods: from these facts, one rule judges all kinds. */
+/** The facts by which one rule judges all kinds of workloads. */
 export interface WorkloadFacts {
   readonly examined: ExaminedPods
-  /** The counts show that the rollout is complete: only the settle time of its pods is open. */
+  /** The rollout is complete by its counts: at most the settle time of its pods is missing. */
   readonly isComplete: boolean
-  /** How many gated pods have to be ready. */
+  /** How many new pods have to be ready. */
   readonly wanted: number
-  /** How many gated pods are ready by the counts of the controller: they decide if pods cannot be read. */
+  /** How many new pods are ready by the counts of the controller. They decide if pods cannot be read. */
   readonly counted: number
-  /** How many pods of the gated revision should exist now. */
+  /** How many new pods should exist now. */
   readonly created: number
   readonly message: string
-  /** How many pods have to settle, if not all that have to be ready. */
+  /** How many pods have to settle; by default `wanted`. */
   readonly toSettle?: number
   /** See `haveSettled`. */
   readonly unwanted?: number
@@ -60,7 +62,7 @@ export interface WorkloadFacts {
   readonly problems: readonly Problem[]
   /** The template is already rolled out: only a scale creates new pods. */
   readonly isScale?: boolean
-  /** Each pod waits for the one before, so a proven problem of one pod fails the workload even if others are ready. */
+  /** Each pod waits for the previous one, so one proven problem fails the workload even if other pods are ready. */
   readonly isOrdered?: boolean
 }
 
@@ -81,7 +83,7 @@ export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>):
   }
 }
 
-/** Judges a workload by its facts. A failure of a pod has priority over one of the workload itself. */
+/** Judges a workload by its facts. A failure of a pod has priority over a failure of the workload itself. */
 function judgeWorkload(workload: Workload, facts: WorkloadFacts, reader: RuleReader): Judgement {
   const { examined, message, isOrdered } = facts
   const { pods, state, failing, excused, stuck } = examined
@@ -102,18 +104,18 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, reader: RuleRea
   for (const text of state === undefined ? [] : lostPodNotes(pods, state, ready)) reader.note(text)
   for (const text of onDeleteNotes(pods)) reader.note(text)
   reader.hold(scaleHold(facts))
-  // The stall clock stops until the controller tries again what was refused.
+  // The stall clock is stopped until the controller repeats what was refused.
   if (facts.problems.some((problem) => problem.isRetried)) reader.hold('its controller tries again later')
   reader.hold(stallHoldOfPods(state, awaitedTerminations(examined), reader))
   return { ready, message, failure: failure ?? 'none', counters: state?.counters, pods }
 }
 
-/** Whether a problem of a pod explains why the workload itself failed, and replaces that failure as the reason. */
+/** Whether a problem of a pod may explain the failure of its workload, and replace it as the reason. */
 function mayExplainFailure(problem: Problem): boolean {
   return classOf(problem) !== 'slow' && isPodSubject(problem.subject)
 }
 
-/** What the controller of a workload does with its pods. */
+/** How the controller of a workload treats its pods. */
 interface PodTraits {
   /** The revision of a pod; undefined if the target does not wait for the pod. */
   revisionOf(pod: Pod): 'new' | 'old' | 'kept' | undefined
@@ -132,17 +134,20 @@ interface PodTraits {
 export interface ExaminedPods {
   readonly pods: Pods
   readonly waitsForTermination: boolean
-  /** The state of the gated pods; undefined if pods cannot be read. */
+  /** The state of the awaited pods; undefined if pods cannot be read. */
   readonly state?: PodsState
   /** The state of the new pods that may fail the workload. */
   readonly failing?: PodsState
-  /** The problems of the other new pods. Such a pod may keep others from being updated (maxUnavailable). */
+  /** The problems of the new pods that cannot fail the workload. They may delay the update (maxUnavailable). */
   readonly excused: readonly Problem[]
   /** The problems of pods that still exist after their grace period. */
   readonly stuck: readonly Problem[]
 }
 
-/** Sorts and examines the pods of a workload. @param owned all its pods */
+/**
+ * Classifies and examines the pods of a workload.
+ * @param owned all its pods
+ */
 export function examineWorkloadPods(
   workload: Workload,
   owned: readonly Pod[],
@@ -172,13 +177,13 @@ function terminatingPods({ leaving, draining }: Pods): readonly Pod[] {
 }
 
 /**
- * Whether the desired number of pods is ready and has run for the settle time. The pod watch may lag behind the counts of
- * the controller, so missing pods are awaited until the workload has been unchanged for the settle time, as are all pods if
- * they cannot be read. Counts from before the removal of a pod may still include it.
- * @param unwanted the number of pods that the controller may count although it removes them. The counts of StatefulSets and DaemonSets
- * include terminating pods, which never appear as new ones.
+ * Whether the wanted pods are ready and settled. The watch of pods may be behind the controller's counts. So if pods
+ * are missing or cannot be read, the gate waits until nothing has changed for the settle time. After the removal of a
+ * pod, the counts may still include the pod.
+ * @param unwanted the number of pods that are removed but may be counted: StatefulSets and DaemonSets count terminating
+ * pods
  * @param unchangedSince if pods cannot be read: since when the workload reports its present state
- * @param removedAt when the last removal of a gated pod began
+ * @param removedAt when the last removal of a new pod began
  */
 export function haveSettled(
   { state }: Pick<ExaminedPods, 'state'>,
@@ -199,19 +204,19 @@ export function haveSettled(
   return reader.passed(removedAt >= countersMovedAt ? Math.max(unchangedAt, removedAt + leaderChangeMs) : unchangedAt)
 }
 
-/** The note on pods of an older revision, which OnDelete does not replace. */
+/** The note about pods of an older revision, which OnDelete does not replace. */
 function onDeleteNotes({ old, kept, awaitsKept }: Pods): readonly string[] {
   const older = old.length + kept.length
   if (!awaitsKept || older === 0) return []
   return [`${podCountText(older)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
 }
 
-/** How many pods of a workload are of the present revision. */
+/** How many pods of a workload have the present revision. */
 interface UpdatedPods {
   readonly done: number
   readonly total: number
   readonly isDone: boolean
-  /** The number of awaited pods of older revisions that the counts omit. */
+  /** The number of old pods to replace that the counts omit. */
   readonly leftOver?: number
 }
 
@@ -225,9 +230,9 @@ export function updatedMilestone({ awaitsKept }: Pods, { done, total, isDone, le
 }
 
 /**
- * The milestone `ready`; its message differs while ready pods settle.
- * @param isReady the workload is ready
- * @param doesCountDecide the milestone is done as soon as enough pods are ready
+ * The milestone `ready`, with another message while ready pods settle.
+ * @param isReady whether the workload is ready
+ * @param doesCountDecide whether the milestone is done as soon as enough pods are ready
  */
 function readyMilestone(
   { examined: { state }, counted, wanted }: WorkloadFacts,
@@ -243,15 +248,15 @@ function readyMilestone(
   )
   if (milestone.state === 'done') return milestone
   const readyPods = state?.pods.filter((pod) => pod.ready) ?? []
-  // The last one settles last.
+  // The pod that became ready last settles last.
   const settlesAt = readyPods.length > ready ? latestMoment(readyPods.map(({ moments }) => moments.settled)) : undefined
   if (readyPods.length < wanted || settlesAt === undefined) return milestone
   return { ...milestone, message: `${podCountText(wanted)} ready, settling`, settlesAt }
 }
 
 /**
- * The terminating pods that must end before the workload can continue: those of the gated revision, which the
- * controller replaces. Older ones too, if a new pod is created, or gets a node or volume, only after their end.
+ * The terminating pods that must end before the workload can continue. The controller always replaces terminating pods
+ * of the new revision. Older pods count if a new pod is created, or gets a node or volume, only after their end.
  */
 function awaitedTerminations({ state, pods, waitsForTermination }: ExaminedPods): readonly Pod[] {
   const hasNoRoom = state?.problems.map(traitsOf).some(({ awaits }) => awaits === 'node' || awaits === 'volume')
@@ -276,7 +281,7 @@ export function stallHoldOfPods(
   reader: Reader,
 ): string | undefined {
   if (state?.stallHold !== undefined) return state.stallHold
-  // A controller's counts do not show this wait: they include older pods.
+  // The counts of a controller do not show this wait, because they include older pods.
   const isAnyUnavailable = state?.pods.some(
     ({ ready, moments, minReadyMs }) => ready && isInFuture((moments.ready ?? 0) + minReadyMs, reader),
   )
@@ -287,7 +292,7 @@ export function stallHoldOfPods(
     : undefined
 }
 
-/** How requests reach the pods of a workload: at the ports of the pods. A DaemonSet is empty if no node wants one. */
+/** How requests reach the pods of a workload: at the ports of the pods. A DaemonSet is empty if no node wants a pod. */
 export const workloadServing: Serving<Workload> = {
   ports: ({ spec }) => servedPorts({ spec: spec?.template?.spec }),
   pods: (object, assessed, reader) => {
