@@ -33,9 +33,9 @@ export class AfterReady implements Checks {
     const isAsked = serving !== undefined && lines.length > 0
     const isHeld = this.holdMs > 0 && !isDeletionAwaited(target)
     if (!isAsked && !isHeld) return rule
-    const checked = addCheck(rule, (own, object, reader) => {
-      const pods = serving?.pods(object, own, reader) ?? []
-      const answered = isAsked ? applyAnswers(own, object, pods, lines, serving, reader) : own
+    const checked = addCheck(rule, (assessment, object, reader) => {
+      const pods = serving?.pods(object, assessment, reader) ?? []
+      const answered = isAsked ? applyAnswers(assessment, object, pods, lines, serving, reader) : assessment
       return isHeld ? applyHold(answered, object, pods, serving, reader) : answered
     })
     const milestones = [...rule.milestones]

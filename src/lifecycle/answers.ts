@@ -14,7 +14,7 @@ import type { ServedPort, Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { isReadyByCondition, isReplaced } from './workloads/pod-fields.ts'
 
-/** Whether an answer is the expected one. Without `matches`, the part of the body that the answer contains decides. */
+/** Whether an answer has the expected status and body. Without `matches`, the recorded part of the body decides. */
 export function isExpectedAnswer({ expectStatus, expectBody }: RequestCheck, answer: Answer): boolean {
   const { status = 0, body = '', error } = answer
   if (error !== undefined || !isStatusIn(expectStatus, status)) return false
@@ -25,19 +25,19 @@ function isStatusIn(ranges: RequestCheck['expectStatus'], status: number): boole
   return ranges.some(([first, last]) => status >= first && status <= last)
 }
 
-/** A pod of the gated revision that is not being replaced, with its answers to one check. */
+/** The answers of one pod to one check of `http-checks`. */
 interface AskedPod {
   readonly pod: Pod
-  /** Undefined if the pod has no port of the name that the check contains. */
+  /** The port to send requests to; undefined if the pod has no port with the name in the check. */
   readonly port: number | undefined
   readonly last: TimedAnswer | undefined
-  /** The wrong and missing answers since the last right one. */
+  /** The wrong and missing answers since the last right answer. */
   readonly wrong: readonly TimedAnswer[]
-  /** The pod has given as many right answers in a row as the check needs. */
+  /** The pod has given as many right answers in a row as the check requires. */
   readonly hasAnswered: boolean
 }
 
-/** A check of `http-checks` with the pods that must answer it. */
+/** A check of `http-checks`, and the pods that must answer the check. */
 interface AskedCheck {
   readonly check: RequestCheck
   readonly pods: readonly AskedPod[]
@@ -47,49 +47,49 @@ interface AskedCheck {
 }
 
 /**
- * Adds to the assessment of a target what its pods answered to its `http-checks`. The target is ready only after all checks
- * are answered. It fails after enough wrong or missing answers of one pod.
- * @param all the pods of the gated revision behind the target
+ * Adds the results of `http-checks` to the assessment of a target. The target is ready only after all checks are
+ * answered. It fails after several wrong or missing answers from one pod.
+ * @param revisionPods the pods of the gated revision
  */
 export function applyAnswers(
-  own: Assessment,
+  assessment: Assessment,
   object: KubeObject,
-  all: readonly Pod[],
+  revisionPods: readonly Pod[],
   checks: readonly RequestCheck[],
   serving: Serving,
   reader: Reader,
 ): Assessment {
   const { holding: hold, lastAssessment: before } = reader
-  const milestones = own.ready ? own.milestones.map(skipIfOpen) : own.milestones
-  const pods = all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded')
+  const milestones = assessment.ready ? assessment.milestones.map(skipIfOpen) : assessment.milestones
+  const pods = revisionPods.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded')
   const asked = checks.map((check) => evaluateCheck(check, pods, object, serving, reader))
   if (pods.length === 0 && serving.isEmpty(object, reader)) {
-    const milestone: Milestone = { name: 'answers', state: own.ready ? 'skipped' : 'open', message: '' }
+    const milestone: Milestone = { name: 'answers', state: assessment.ready ? 'skipped' : 'open', message: '' }
     const skipped = checks.map((check) => `${requestText(check)} was not asked: no pod is wanted`)
-    return { ...own, milestones: [...milestones, milestone], notes: [...own.notes, ...skipped] }
+    return { ...assessment, milestones: [...milestones, milestone], notes: [...assessment.notes, ...skipped] }
   }
   const open = hold === undefined ? asked.filter(({ isAnswered }) => !isAnswered) : []
   const [first] = open
   const found = asked.flatMap((each) => worstProblem(each) ?? [])
   const failure = found.find(({ proven }) => proven)
-  const milestone = answersMilestone(asked, open, own.ready)
-  const isAsked = own.ready || hold !== undefined
+  const milestone = answersMilestone(asked, open, assessment.ready)
+  const isAsked = assessment.ready || hold !== undefined
   return {
-    ...own,
+    ...assessment,
     milestones: [...milestones, milestone],
-    ready: own.ready && open.length === 0 && failure === undefined,
-    failure: failure ?? own.failure,
-    problems: [...found, ...own.problems],
-    message: failure === undefined ? targetMessage(milestone, own) : messageOf(failure),
-    ...(own.ready && first !== undefined && { overdue: unansweredProblem(first, object, reader.now) }),
+    ready: assessment.ready && open.length === 0 && failure === undefined,
+    failure: failure ?? assessment.failure,
+    problems: [...found, ...assessment.problems],
+    message: failure === undefined ? targetMessage(milestone, assessment) : messageOf(failure),
+    ...(assessment.ready && first !== undefined && { overdue: unansweredProblem(first, object, reader.now) }),
     ...(isAsked && { questions: asked.flatMap((each) => findQuestions(each, hold)) }),
     answering: isAsked
-      ? new Set([...(before?.answering ?? []), ...all.map(({ metadata }) => metadata.name)])
+      ? new Set([...(before?.answering ?? []), ...revisionPods.map(({ metadata }) => metadata.name)])
       : before?.answering,
   }
 }
 
-/** The milestone of a ready target: skipped if it is open, because a ready target waits for none. */
+/** Marks an open milestone as skipped, because a ready target waits for no milestone. */
 function skipIfOpen(milestone: Milestone): Milestone {
   return milestone.state === 'open' ? { ...milestone, state: 'skipped' } : milestone
 }
@@ -124,8 +124,9 @@ function evaluateCheck(
 }
 
 /**
- * The port that a check names, by name or number. If it names none, the only port of the object.
- * @returns a message that lists the declared ports if there is no such port
+ * Chooses the port of a check by the name or number in the check. Without a port in the check, the object must have
+ * exactly one port.
+ * @returns an error message with the declared ports if no port fits
  */
 export function choosePort(
   { port: written }: Pick<RequestCheck, 'port'>,
@@ -152,7 +153,7 @@ export function choosePort(
     : `It has no port ${written}. ${listed}`
 }
 
-/** The requests of a check that are to be sent now or later. */
+/** The requests that a check still has to send, now or later. */
 function findQuestions({ check, pods, isAnswered }: AskedCheck, hold: Hold | undefined): readonly Question[] {
   if (isAnswered && hold === undefined) return []
   const ready = pods.filter(({ pod, port }) => isReadyByCondition(pod) && port !== undefined)
@@ -164,7 +165,8 @@ function findQuestions({ check, pods, isAnswered }: AskedCheck, hold: Hold | und
 }
 
 /**
- * The pods to ask next. Without `--each-pod`, one is asked until its replacement: only its answers in a row are proof.
+ * The pods to send the next requests to. Without `--each-pod`, all requests go to one pod until the pod is replaced:
+ * only answers of the same pod in a row prove a failure.
  */
 function podsToAsk({ eachPod }: RequestCheck, ready: readonly AskedPod[], hold: Hold | undefined): readonly AskedPod[] {
   if (!eachPod) return ready.toSorted((a, b) => (b.last?.at ?? 0) - (a.last?.at ?? 0)).slice(0, 1)
@@ -172,8 +174,8 @@ function podsToAsk({ eachPod }: RequestCheck, ready: readonly AskedPod[], hold: 
 }
 
 /**
- * When to ask a pod next, in milliseconds since the epoch; 0: at once. The last time is the end of the hold, but after
- * a wrong or missing answer, the pod is asked until a right answer clears the problem or a later one proves it.
+ * When to send the next request to a pod, in milliseconds since the epoch; 0: at once. Undefined after the end of the
+ * hold, unless the last answer was wrong or missing: then a later answer must clear or prove the problem.
  */
 function nextQuestionAt(last: TimedAnswer | undefined, isWrong: boolean, hold: Hold | undefined): number | undefined {
   if (last === undefined) return 0
@@ -182,12 +184,12 @@ function nextQuestionAt(last: TimedAnswer | undefined, isWrong: boolean, hold: H
   return last.at >= hold.until ? undefined : Math.min(at, hold.until)
 }
 
-/** The problem of a pod with wrong or missing answers: first a proven one, then that with the most answers. */
+/** The worst problem with the answers to a check: a proven problem, else the one with the most wrong answers. */
 function worstProblem({ check, pods }: AskedCheck): Problem | undefined {
   const problems = pods.flatMap(({ pod, port, last, wrong: [first, ...more] }): Problem[] => {
     if (first === undefined || last === undefined) return []
     const count = 1 + more.length
-    // The last answer must come so late: time alone proves nothing.
+    // Time alone proves nothing: the last answer must be late enough.
     const proven = isProven(
       { seen: count, needed: answersProven, since: first.at, atLeastMs: answersProvenMs, isCurrent: true },
       momentAt(last.at),
@@ -198,7 +200,7 @@ function worstProblem({ check, pods }: AskedCheck): Problem | undefined {
   return problems.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)[0]
 }
 
-/** The problem that a wrong or missing answer shows. */
+/** The problem `no-answer` or `wrong-answer` for one answer of a pod. */
 function answerProblem(
   found: Pick<Problem, 'subject' | 'count' | 'firstSeenAt' | 'proven'>,
   check: RequestCheck,
@@ -224,12 +226,12 @@ function answerProblem(
   }
 }
 
-/** `200-299, 302`. */
+/** The expected status codes as text: `200-299, 302`. */
 function expectedStatusText({ expectStatus }: RequestCheck): string {
   return expectStatus.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(', ')
 }
 
-/** The problem if a deadline ends the target before the check is answered. */
+/** The problem to report if a deadline ends the target before the check is answered. */
 function unansweredProblem({ check, pods }: AskedCheck, object: KubeObject, now: number): Problem {
   const { pod, port } = pods.find(({ hasAnswered }) => !hasAnswered) ?? {}
   const detail = { request: requestText(check), port, declared: '' }
@@ -237,7 +239,7 @@ function unansweredProblem({ check, pods }: AskedCheck, object: KubeObject, now:
   return { ...ownProblem(object, now), subject, reason: 'no-answer', detail }
 }
 
-/** The milestone `answers`: how many of the pods that must answer have answered. */
+/** The milestone `answers`. It counts the pods that have answered. */
 function answersMilestone(asked: readonly AskedCheck[], open: readonly AskedCheck[], isReady: boolean): Milestone {
   const name = 'answers'
   const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0)
@@ -248,7 +250,7 @@ function answersMilestone(asked: readonly AskedCheck[], open: readonly AskedChec
   return { name, state: 'open', count, message: isReady ? waitingText(open) : '' }
 }
 
-/** `GET /healthz answered with 200 by pod/web-x`. */
+/** The message after all checks are answered: `GET /healthz answered with 200 by pod/web-x`. */
 function answersText(asked: readonly AskedCheck[]): string {
   return asked
     .flatMap(({ check, right: [first, ...others] }) => {
@@ -259,6 +261,7 @@ function answersText(asked: readonly AskedCheck[]): string {
     .join(', ')
 }
 
+/** The message while answers are missing: `waiting for the answer to GET /healthz (1 of 2 pods)`. */
 function waitingText(open: readonly AskedCheck[]): string {
   return open
     .map(({ check, pods, right }) => {
@@ -268,8 +271,8 @@ function waitingText(open: readonly AskedCheck[]): string {
     .join(', ')
 }
 
-/** The message of a ready target contains the answers. While answers are awaited, it is only about these. */
-function targetMessage({ state, message }: Milestone, own: Assessment): string {
-  if (!own.ready || message === '') return own.message
-  return state === 'open' ? message : `${own.message} · ${message}`
+/** The message of a target. While answers are missing, the message is only about the answers. */
+function targetMessage({ state, message }: Milestone, assessment: Assessment): string {
+  if (!assessment.ready || message === '') return assessment.message
+  return state === 'open' ? message : `${assessment.message} · ${message}`
 }

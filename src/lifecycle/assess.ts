@@ -9,9 +9,8 @@ import { readySince, specWrittenAt, staleUntil } from './status-age.ts'
 import { ownProblem } from './status-problems.ts'
 
 /**
- * Assesses an object by its rule: failed if a problem is proven, ready if the rule found it ready, else progressing
- * with the message of the first open milestone. An object that is being deleted progresses, unless its failure is final
- * (`isEnd`). An object with a stale status progresses too. Then the checks of the rule change the result.
+ * Assesses an object by its rule, then applies the checks of the rule. The object is ready if the rule says so, and
+ * failed if a problem is proven. While the object is being deleted or its status is stale, it is in progress.
  */
 export function assess<Gated extends KubeObject>(rule: Rule<Gated>, object: Gated, reader: Reader): Assessment {
   const stated = new CollectedStatements()
@@ -46,7 +45,7 @@ function assessByRule(
     ...(ready ? [] : eventCounters(reader.events(object, hasProgressNumber))),
   ])
   const found = { ...facts, milestones, counters, problems, notes, warnings, stallHold }
-  // Ready beats failed when both arrive together.
+  // If an object is ready and has a proven problem, ready counts.
   if (ready && terminating === undefined) return { ...found, ready, message: text }
   const failure = decisive ?? stated.problems.find(({ proven }) => proven)
   if (failure !== undefined && failure !== 'none' && (terminating === undefined || isEnd))
@@ -56,7 +55,7 @@ function assessByRule(
   return { ...found, ready: false, message }
 }
 
-/** What a rule has stated of an object. */
+/** Collects what a rule states about an object. */
 class CollectedStatements {
   readonly #milestones = new Map<string, Milestone>()
   readonly problems: Problem[] = []
@@ -64,7 +63,7 @@ class CollectedStatements {
   readonly warnings: string[] = []
   stallHold: string | undefined
 
-  /** The functions by which the rule states what it finds. */
+  /** The functions that the rule calls. */
   readonly statements: Statements = {
     milestone: (milestone) => this.#milestones.set(milestone.name, milestone),
     problem: (problem) => this.problems.push(problem),
@@ -75,7 +74,7 @@ class CollectedStatements {
     },
   }
 
-  /** The milestones in order. Unless the rule states them, `created` is done, and `ready` has the message given. */
+  /** The milestones in order. By default, `created` is done, and `ready` has this message. */
   milestonesOf(names: readonly string[], isReady: boolean, message: string): readonly Milestone[] {
     const byDefault: Readonly<Record<string, Milestone>> = {
       created: { name: 'created', state: 'done', message: 'created' },
@@ -86,8 +85,8 @@ class CollectedStatements {
 }
 
 /**
- * A done milestone with the moment that the object itself shows: its creation, the write of its spec, or the transition
- * of the conditions that make it ready. If the object is older than the apply, the message of `created` is `exists`.
+ * Adds to a done milestone when it was reached: the creation of the object, the write of its spec, or the transition of
+ * its ready conditions. If the object is older than the apply, the message of `created` is `exists`.
  */
 function addReachedMoment(
   milestone: Milestone,
@@ -111,7 +110,7 @@ function addReachedMoment(
   }
 }
 
-/** The milestones of an object with a stale status: `observed` and `ready` are open, and settle at `until`. */
+/** Opens the milestones `observed` and `ready` until the status is no longer stale (`until`). */
 function reopenForStaleStatus(milestones: readonly Milestone[], until: number): readonly Milestone[] {
   const message = 'its status may be older than its spec: waiting for its controller'
   return milestones.map((each) =>
@@ -128,8 +127,8 @@ function terminatingProblem(object: KubeObject, { now, time }: Reader): Problem 
 }
 
 /**
- * Finds the number in the message of an event that grows with progress. For example, the kubelet reports each minute
- * how many files of a volume it has processed (pkg/volume/volume_linux.go).
+ * Matches a progress number in the message of an event. For example, the kubelet reports each minute how many files of
+ * a volume it has processed (pkg/volume/volume_linux.go).
  */
 const eventProgress =
   /\b(?:processed|copied|transferred|restored|downloaded|completed|progress(?: is)?):? (\d{1,18})|(?<![\d.])(\d{1,18})(?:\.\d{1,18})?\s?% (?:complete|done|copied|restored|finished)/i
@@ -138,7 +137,7 @@ function hasProgressNumber({ message }: EventObject): boolean {
   return eventProgress.test(message ?? '')
 }
 
-/** The numbers of an object's events that show progress when they grow. */
+/** The progress numbers in the events of an object. A growing number is progress. */
 export function eventCounters(events: readonly EventObject[]): readonly (readonly [string, number])[] {
   return events.flatMap(({ involvedObject, reason, message = '' }) => {
     const [found, count, percent] = eventProgress.exec(message) ?? []

@@ -8,15 +8,13 @@ export interface Milestone {
   readonly name: string
   /** `skipped`: the milestone does not apply, or the gate cannot read its objects. */
   readonly state: 'done' | 'open' | 'skipped'
-  /** Progress within the milestone; a growing `done` is progress for the stall clock. */
+  /** The progress within the milestone. When `done` grows, the stall clock restarts. */
   readonly count?: { readonly done: number; readonly total: number }
-  /**
-   * When the milestone will be done if nothing changes: after the settle time, or when the status is no longer stale.
-   */
+  /** When the milestone is done if nothing changes: after the settle time, or once the status is no longer stale. */
   readonly settlesAt?: number
   /**
-   * When it was reached, as an object shows it: milliseconds since the epoch on the runner's clock. Only for a done
-   * milestone. Undefined if no object shows it.
+   * When a done milestone was reached, by a timestamp of an object: milliseconds since the epoch on the runner's clock.
+   * Undefined if no object has this timestamp.
    */
   readonly at?: number | undefined
   /** For the log: `revision 3 → ReplicaSet web-688899976b`; empty if there is nothing to report. */
@@ -24,31 +22,28 @@ export interface Milestone {
 }
 
 /**
- * A request of `http-checks` to the port of a pod. The feed reports the answer as an event `ANSWER`. A question is
- * dropped when no assessment contains it any more.
+ * A request of `http-checks` to a port of a pod. The feed reports the answer as an event `ANSWER`. The request is
+ * cancelled when it is missing in the latest assessment.
  */
 export interface Question extends PodPort {
   readonly check: RequestCheck
   readonly uid: string
-  /** When it is due: milliseconds since the epoch on the clock of the feed; 0: at once. */
+  /** When to send the request: milliseconds since the epoch on the clock of the feed; 0: at once. */
   readonly at: number
 }
 
-/** The request of a check, as texts name it: `GET /healthz`. */
+/** The request of a check as text: `GET /healthz`. */
 export function requestText({ method, path }: RequestCheck): string {
   return `${method} ${path}`
 }
 
 /**
- * The pods that have been ready during the hold (`hold`, the time for which a ready target has to stay ready), by uid, with
- * the number of deaths that each container had when the pod was first seen ready.
+ * The pods that were ready during the hold (the time for which a ready target must stay ready), by uid. The values are
+ * the deaths of each container when the pod was first seen ready.
  */
 export type HeldPods = ReadonlyMap<string | undefined, ReadonlyMap<string, number>>
 
-/**
- * The state of a target: what its rule finds, changed by the checks of the rule. It follows from the object, the time,
- * and what the rule of the object reads.
- */
+/** The state of a target, as its rule and the checks of the rule find it. */
 export interface Assessment {
   readonly ready: boolean
   /** The problem that fails the target; absent if the target is ready. */
@@ -56,36 +51,36 @@ export interface Assessment {
   /** One line: `2 of 3 new pods ready`. */
   readonly message: string
   readonly milestones: readonly Milestone[]
-  /** Other counts of finished parts or steps, by name: a growing one is progress for the stall clock. */
+  /** Other counts of finished parts or steps, by name. When a count grows, the stall clock restarts. */
   readonly counters?: ReadonlyMap<string, number>
   /** The most important problem first, as `byImportance` sorts them. */
   readonly problems: readonly Problem[]
-  /** Why the stall clock is stopped: the object itself states how long this may take. */
+  /** Why the stall clock is stopped, such as the pull of an image. */
   readonly stallHold?: string
   /**
-   * The objects that this target needs to become ready. While another open target is or owns one of them, only the
-   * stall clock of that other target runs.
+   * The objects that this target needs to become ready. While another open target is one of these objects or owns one,
+   * the stall clock of this target is stopped.
    */
   readonly awaits?: readonly ObjectName[]
-  /** The objects that the target has deployed. They become targets too. */
+  /** The objects that the target has deployed. These objects become targets too. */
   readonly deployed?: readonly ObjectName[] | undefined
-  /** The problem if a deadline ends the target now. Until then, it is too early to report it. */
+  /** The problem to report if a deadline ends the target now. Before the deadline, the problem is not reported. */
   readonly overdue?: Problem
-  /** The requests of its `http-checks`; absent until the target itself is ready. */
+  /** The requests of `http-checks`; absent until the target itself is ready. */
   readonly questions?: readonly Question[]
-  /** The names of its pods since its first request: an answer of such a pod requires a new assessment. */
+  /** The names of all pods since the first request. An answer of one of these pods requires a new assessment. */
   readonly answering?: ReadonlySet<string> | undefined
-  /** Set during the hold. */
+  /** Present only during the hold. */
   readonly heldPods?: HeldPods
-  /** The object ended successfully: the gate ignores later changes. */
+  /** The object has ended successfully. The gate ignores later changes. */
   readonly completed?: boolean
-  /** The object has done work that an undo does not reverse: a Job. */
+  /** The object is a Job that has run: an undo does not reverse its work. */
   readonly hasRun?: boolean
   /** The pods of a workload or a Job. */
   readonly pods?: Pods
   /** Facts that do not affect the status: `2 old pods still draining`. */
   readonly notes: readonly string[]
-  /** Facts that do not affect the status, but are probably a mistake: `its TLS Secret web-tls does not exist`. */
+  /** Probable mistakes that do not affect the status: `its TLS Secret web-tls does not exist`. */
   readonly warnings?: readonly string[]
 }
 
@@ -95,7 +90,7 @@ export function assessedStatus({ ready, failure }: Assessment): 'ready' | 'progr
   return failure === undefined ? 'progressing' : 'failed'
 }
 
-/** Whether an object only needs time, or the awaited change. A crashing container of another target may wait for it. */
+/** Whether all problems of an object end with time or with the awaited change. Crashing containers may wait for it. */
 export function isOnlyWaiting({ problems }: Pick<Assessment, 'problems'>): boolean {
   return problems.map(traitsOf).every(({ awaits }) => awaits === 'time' || awaits === 'change')
 }

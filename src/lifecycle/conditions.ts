@@ -1,13 +1,13 @@
 import type { Condition, Fields, KubeObject } from '../cluster/objects.ts'
 import type { StatusSignal } from '../reasons/status.ts'
 
-/** The objects in a list; empty for other values. */
+/** The objects in a list. Empty if the value is not a list. */
 export function objectsIn(value: unknown): readonly Fields[] {
   if (!Array.isArray(value)) return []
   return value.filter((each): each is Fields => typeof each === 'object' && each !== null)
 }
 
-/** Whether a value is absent, or contains only empty lists, objects and texts. */
+/** Whether a value is absent, empty, or contains only empty values. */
 export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true
   return typeof value === 'object' && Object.values(value).every(isEmpty)
@@ -16,8 +16,8 @@ export function isEmpty(value: unknown): boolean {
 const optionalTexts = ['reason', 'message', 'lastTransitionTime'] as const
 
 /**
- * The conditions in a list: each item with a type and a status. Some custom resources write a status as `true` instead of
- * `'True'`, or a reason that is null.
+ * The conditions in a list: the items with a type and a status. Some custom resources write the status `true` instead
+ * of `'True'`, or a reason that is null.
  */
 export function conditionsIn(list: unknown): readonly Condition[] {
   return objectsIn(list).flatMap(({ status, ...rest }) => {
@@ -28,12 +28,12 @@ export function conditionsIn(list: unknown): readonly Condition[] {
   })
 }
 
-/** The conditions of an object, of any generation; malformed ones are skipped. */
+/** The valid conditions of an object, of any generation. */
 export function conditionsOf({ status }: KubeObject): readonly Condition[] {
   return conditionsIn((status as Fields | undefined)?.['conditions'])
 }
 
-/** The condition of a type if it is True. Only for built-in kinds, which have at most one condition of a type. */
+/** The condition with this type if its status is True. Only for built-in kinds: their condition types are unique. */
 export function trueCondition(
   { status }: { readonly status?: { readonly conditions?: readonly Condition[] } },
   type: string,
@@ -46,21 +46,21 @@ function isCondition(value: unknown): value is Condition {
   return typeof type === 'string' && typeof status === 'string'
 }
 
-/** A signal of an object's status, with its condition. */
+/** A signal in a status; `condition` is set if a condition is the signal. */
 export interface ConditionSignal extends StatusSignal {
   readonly condition?: Condition | undefined
 }
 
-/** A condition of a status, as a signal. */
+/** A signal that is a condition. */
 export type StatusCondition = ConditionSignal & { readonly condition: Condition }
 
-/** @param part the part of the object that the condition is about: `listener https` */
+/** Converts a condition to a signal. @param part the part of the object with this condition: `listener https` */
 export function conditionSignal(condition: Condition, part?: string): StatusCondition {
   const { type, status, reason, message } = condition
   return { part, name: type, value: status, reason, message, condition }
 }
 
-/** The signal as problems contain it. */
+/** The signal without its condition, as problems contain it. */
 export function toStatusSignal({ part, name, value, reason, message }: ConditionSignal): StatusSignal {
   return { part, name, value, reason, message }
 }

@@ -4,15 +4,12 @@ import type { Store } from '../cluster/store.ts'
 import type { Problem } from '../reasons/reasons.ts'
 
 /**
- * The objects that explain a verdict, as they were then: the target, its revisions, and the subjects of its problems.
- * They are kept because the cluster may replace or delete them before the gate ends.
+ * The objects that explain a verdict, in their version at the verdict: the target, its revisions, and the objects with
+ * problems. The snapshot keeps these objects, because the cluster may delete them before the gate ends.
  */
 export type EvidenceSnapshot = readonly KubeObject[]
 
-/**
- * Takes the evidence snapshot of a target and the subjects of its problems.
- * @param object the target itself, if it exists
- */
+/** Takes the evidence snapshot of a target. @param object the target itself, if it exists */
 export function takeEvidenceSnapshot(
   object: KubeObject | undefined,
   problems: readonly Problem[],
@@ -23,11 +20,11 @@ export function takeEvidenceSnapshot(
   return [...new Set([...(object === undefined ? [] : [object]), ...revisions, ...subjects])]
 }
 
-/** Kinds whose objects the gate reads by name to explain a target, without a watch. */
+/** The kinds that the gate reads by name, without a watch, to explain a target. */
 const kindsRead: ReadonlySet<string | undefined> = new Set(['Node', 'Namespace'])
 
 /**
- * Whether an event only explains a target: a log, or why a Node or Namespace cannot be read.
+ * Whether an event only explains a target: it is a log, or the error of reading a Node or Namespace.
  * @param isTarget whether a target has this name
  */
 export function isOnlyEvidence(event: FeedEvent, isTarget: (reference: ObjectName) => boolean): boolean {
@@ -37,12 +34,12 @@ export function isOnlyEvidence(event: FeedEvent, isTarget: (reference: ObjectNam
   return !isTarget({ apiVersion: 'v1', kind: event.kind, name: event.name })
 }
 
-/** Whether an event after the verdict explains it: a Node, a Namespace, or the refused access that ended the gate. */
+/** Whether an event after the verdict explains the verdict: a Node, a Namespace, or denied access. */
 export function isLateEvidence(event: FeedEvent): boolean {
   return isAccessDenied(event) || (event.type === 'ADDED' && kindsRead.has(event.object.kind))
 }
 
-/** The object that has a problem: the target, or an object that it depends on, such as a pod. */
+/** The object that has a problem: the target, or a related object such as a pod. */
 export function findSubject(
   { subject: { group, ...name } }: Pick<Problem, 'subject'>,
   store: Pick<Store, 'get'>,
@@ -50,7 +47,7 @@ export function findSubject(
   return store.get({ ...name, apiVersion: `${group}/` })
 }
 
-/** A problem and its cause. */
+/** The problem, then its cause if it has one. */
 export function problemAndCause(problem: Problem): readonly Problem[] {
   return problem.cause === undefined ? [problem] : [problem, problem.cause]
 }

@@ -12,7 +12,7 @@ import { ownProblem } from './status-problems.ts'
 import { containersOf } from './workloads/pod-fields.ts'
 import { containersInSpec } from './workloads/template.ts'
 
-/** A terminal problem: a container runs another digest than expected, and will not change by itself. */
+/** The terminal problem that a container runs another digest than expected. */
 function findMismatch(containers: readonly CheckedContainer[], now: number): Problem | undefined {
   const other = containers.find(({ runsExpected }) => !runsExpected)
   if (other === undefined) return undefined
@@ -29,8 +29,8 @@ function findMismatch(containers: readonly CheckedContainer[], now: number): Pro
 type CheckedContainer = ReturnType<typeof checkedContainers>[number]
 
 /**
- * The containers for which `expected` has a digest. `running`: the digest in the container's `imageID`, if known. For
- * an index, some runtimes write the platform's digest there, so the digest in the pod's own `image` counts as well.
+ * The containers for which `expected` has a digest. Some runtimes write the digest of the platform image to `imageID`
+ * if the expected digest is of an image index. So the digest in the `image` of the pod spec counts as well.
  */
 function checkedContainers(pods: readonly Pod[], expected: ExpectedImages) {
   return pods.flatMap((pod) =>
@@ -52,14 +52,20 @@ function checkedContainers(pods: readonly Pod[], expected: ExpectedImages) {
   )
 }
 
-/** Adds to a rule: a target that would be ready fails if a pod runs another image than expected. */
+/** Adds a check to a rule: a ready target fails if a pod runs another image than expected. */
 export function addImageCheck(rule: Rule, expected: ExpectedImages): Rule {
   if (Object.keys(expected).length === 0) return rule
-  return addCheck(rule, (own, object, reader) => {
-    if (!own.ready) return own
-    const failure = findMismatch(checkedContainers(stayingPods(podsOf(object, own.pods)), expected), reader.now)
-    if (failure === undefined) return own
-    return { ...own, ready: false, message: messageOf(failure), failure, problems: [failure, ...own.problems] }
+  return addCheck(rule, (assessment, object, reader) => {
+    if (!assessment.ready) return assessment
+    const failure = findMismatch(checkedContainers(stayingPods(podsOf(object, assessment.pods)), expected), reader.now)
+    if (failure === undefined) return assessment
+    return {
+      ...assessment,
+      ready: false,
+      message: messageOf(failure),
+      failure,
+      problems: [failure, ...assessment.problems],
+    }
   })
 }
 
@@ -69,17 +75,17 @@ function stayingPods(pods: Pods | undefined): readonly Pod[] {
 }
 
 /**
- * A terminal problem: all targets are ready, but no pod has a container of an expected name. The name may be misspelt,
- * and an image that never ran proves nothing. The problem belongs to the first target.
- * @param all the pods of each target
+ * The terminal problem that no pod has a container with an expected name: the name may be misspelt. Only for a gate
+ * whose targets are all ready. The problem belongs to the first target.
+ * @param podsOfTargets the pods of each target
  */
 export function missingContainerProblem(
   first: Target,
-  all: readonly (Pods | undefined)[],
+  podsOfTargets: readonly (Pods | undefined)[],
   expected: ExpectedImages,
   now: number,
 ): Problem | undefined {
-  const pods = all.flatMap(stayingPods)
+  const pods = podsOfTargets.flatMap(stayingPods)
   const names = new Set(pods.flatMap((pod) => containersOf(pod).map(({ container }) => container.name)))
   const missing = Object.keys(expected).filter((name) => !names.has(name))
   if (missing.length === 0) return undefined
@@ -94,8 +100,8 @@ export function missingContainerProblem(
 }
 
 /**
- * Whether the spec of an object has the expected images (`await-change`). If it contains digests, these are compared. A
- * tag may have been moved, so with tags only, the images must differ from those in the first list.
+ * Whether the spec of an object has the expected images (`await-change`). Digests in the spec are compared. If the spec
+ * has only tags, the images must differ from the first list, because a tag may have been moved.
  * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
  * @returns undefined if there is nothing to compare: then any change counts
  */
@@ -113,8 +119,8 @@ export function hasExpectedImagesInSpec(
 }
 
 /**
- * Whether the pods of an object run the expected images (`await-change`): their tag was written before the gate began,
- * or the pods were restarted after it was moved. False if no pod shows what it runs; a problem if one runs another image.
+ * Whether the pods of an object run the expected images (`await-change`). Used if the spec shows no change: the tag may
+ * have been written before the gate began. False if no pod reports its digest; a problem if a pod runs another image.
  */
 export function hasExpectedImagesInPods(
   rule: Rule,
@@ -142,7 +148,7 @@ function podSpecOf(object: KubeObject): PodSpec {
   return spec?.template?.spec ?? spec ?? {}
 }
 
-/** `registry/app@sha256:…`, `sha256:…` → the digest. */
+/** The digest at the end of an image or `imageID`: `registry/app@sha256:…`. */
 function digestOf(image: string | undefined): string | undefined {
   return /sha256:[0-9a-f]{64}$/.exec(image ?? '')?.[0]
 }

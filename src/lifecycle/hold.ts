@@ -11,24 +11,28 @@ import { condition, containersOf, isReadyByCondition, isReplaced } from './workl
 import { problemsOfPod } from './workloads/pod-state.ts'
 
 /**
- * During the hold, a target fails as `not-held` if it has a failure, or if one of its held pods is no longer ready or
- * has a container that died. New pods, and a target that is not ready, have until the end of the hold to become ready.
- * @param all the pods of the gated revision behind the target
+ * Applies the rules of the hold to an assessment. The target fails as `not-held` if it has a failure, or if a pod that
+ * was ready loses readiness or a container of the pod dies. Other pods may become ready until the end of the hold.
+ * @param revisionPods the pods of the gated revision
  */
 export function applyHold(
-  own: Assessment,
+  assessment: Assessment,
   object: KubeObject,
-  all: readonly Pod[],
+  revisionPods: readonly Pod[],
   serving: Serving | undefined,
   reader: Reader,
 ): Assessment {
   const { holding, lastAssessment: before, now } = reader
-  if (holding === undefined) return own
+  if (holding === undefined) return assessment
   // If a Service selects the pod of a gated workload, the hold of the workload decides about the pod.
-  const pods = all.filter((pod) => serving?.selects === undefined || reader.revisionOf(pod) === undefined)
+  const pods = revisionPods.filter((pod) => serving?.selects === undefined || reader.revisionOf(pod) === undefined)
   const heldPods = addReadyPods(before?.heldPods ?? new Map(), pods, reader)
-  const held = { ...own, heldPods, ...(!own.ready && { overdue: unreadyProblem(object, own, now) }) }
-  const { failure } = own
+  const held = {
+    ...assessment,
+    heldPods,
+    ...(!assessment.ready && { overdue: unreadyProblem(object, assessment, now) }),
+  }
+  const { failure } = assessment
   if (failure !== undefined && traitsOf(failure).isAnswer) return held
   const cause = failure ?? findHoldProblem(pods, heldPods, reader)
   if (cause === undefined) return held
@@ -41,17 +45,17 @@ export function applyHold(
     failure: broken,
     problems: [cause],
     message: messageOf(broken),
-    // The target had reached all of them: only `held` is open.
-    milestones: before?.milestones ?? own.milestones,
+    // Before the failure, all milestones but `held` were reached.
+    milestones: before?.milestones ?? assessment.milestones,
   }
 }
 
-/** The problem of a target that is not ready at the end of the hold, if it has no other problem. */
+/** The problem to report if the target is not ready at the end of the hold. */
 function unreadyProblem(object: KubeObject, { message }: Pick<Assessment, 'message'>, now: number): Problem {
   return { ...ownProblem(object, now), reason: 'condition-false', detail: { signals: [], cause: message } }
 }
 
-/** The held pods `before`, and the pods that have become ready since. */
+/** Adds the pods that have become ready to the held pods. */
 function addReadyPods(before: HeldPods, pods: readonly Pod[], reader: Reader): HeldPods {
   const added = pods.filter((pod) => isReadyByCondition(pod) && !before.has(pod.metadata.uid))
   return added.length === 0
@@ -59,14 +63,14 @@ function addReadyPods(before: HeldPods, pods: readonly Pod[], reader: Reader): H
     : new Map([...before, ...added.map((pod) => [pod.metadata.uid, deathsByContainer(reader.podView(pod))] as const)])
 }
 
-/** How often each container of a pod has died. */
+/** The number of deaths of each container of a pod, by container name. */
 function deathsByContainer({ containers }: PodView): ReadonlyMap<string, number> {
   return new Map(containers.map(({ container, deaths }) => [container.name, deaths.total]))
 }
 
 /**
- * The problem that ends the hold of a target: a container of a held pod died, or a held pod is no longer ready.
- * Completed pods do not count, nor do deleted, evicted, drained or preempted ones: their controller replaces them.
+ * The problem that ends the hold: a container of a held pod died, or a held pod is no longer ready. Completed pods do
+ * not count. Deleted, evicted, drained or preempted pods do not count either, because their controller replaces them.
  */
 function findHoldProblem(pods: readonly Pod[], held: HeldPods, reader: Reader): Problem | undefined {
   for (const pod of pods) {

@@ -2,63 +2,64 @@ import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '
 import type { PullDetail, PullReason } from '../reasons/images.ts'
 import type { ProbeKind } from '../reasons/probes.ts'
 
+/** A container of a pod: its spec, its status and its last end. */
 export interface PodContainer {
   readonly container: Container
   readonly status?: ContainerStatus
   /** An init container that is not a sidecar: it must succeed before the next container starts. */
   readonly isInit: boolean
-  /** Exit code 0 is its success, not a death. */
+  /** Exit code 0 is the success of the container, not a death. */
   readonly runsOnce: boolean
-  /** A sidecar of a completed pod: the kubelet ends it, and its exit code does not count (KEP-753). */
+  /** A sidecar of a completed pod: the kubelet stops it, and the exit code does not count (KEP-753). */
   readonly isDoneSidecar: boolean
-  /** The last end of an instance: of the present one, else of the one before it. */
+  /** The end of the present instance, else of the previous instance. */
   readonly end: ContainerStateTerminated | undefined
-  /** The present instance is dead: `end` is its death. */
+  /** The present instance is dead, and `end` is its death. */
   readonly isDead: boolean
 }
 
-/** What the kubelet's message about a refused pull shows. */
+/** The facts in the kubelet's message about a refused pull. */
 export interface PullFailure extends Omit<PullDetail, 'image'> {
   readonly reason: PullReason
 }
 
-/** Refused pulls with one reason. */
+/** The refused pulls of a container with the same reason. */
 export interface Refusals extends PullFailure {
-  /** The attempts, counted by changes of the container's state or in the kubelet's Events: the larger number. */
+  /** The number of attempts: by changes of the container state or by Events, whichever is larger. */
   readonly count: number
   readonly firstAt: number
-  /** The earliest possible moment of the latest attempt; absent if only a state at first sight shows it. */
+  /** The earliest possible time of the latest attempt; absent if only the first observed state shows the attempt. */
   readonly lastAt?: number
   /** The kubelet's latest message about a refusal. */
   readonly message: string
 }
 
-/** One instance of a container: it ends with a death. Moments are on the runner's clock. */
+/** One run of a container, from its start to its end. Moments are on the runner's clock. */
 export interface Instance {
-  /** When it was first seen to run; absent if it was not seen. */
+  /** When the gate first saw the instance run; absent if the gate did not see it. */
   readonly seenAt?: number
-  /** When it started; of an instance that never ran, when it ended. */
+  /** When the instance started. If it never ran, when it ended. */
   readonly beganAt?: number | undefined
-  /** Since when it is ready; absent while it is not. */
+  /** Since when the instance is ready; absent while it is not ready. */
   readonly readySince?: number | undefined
-  /** Its longest ready time in milliseconds; Infinity after a run of ten minutes. */
+  /** The longest time for which it was ready, in milliseconds; Infinity after a run of ten minutes. */
   readonly readyFor?: number | undefined
   /** When the container ended; absent while it runs. */
   readonly diedAt?: number
 }
 
-/** The deaths of a container that count. */
+/** The deaths of a container that count for the verdict. */
 export interface DeathCount {
   readonly count: number
-  /** All deaths over the life of the pod, with one that no restart has followed yet. */
+  /** All deaths since the creation of the pod, including a death before the next restart. */
   readonly total: number
-  /** The moment of the earliest of these deaths; absent if there are none. */
+  /** When the first counted death occurred; absent without a death. */
   readonly firstAt?: number
-  /** Whether one of these deaths is of an instance that started after the gate: older instances may lack the change. */
+  /** An instance that started after the gate has died. Older instances may lack the change. */
   readonly isCurrent: boolean
 }
 
-/** A failed step, with its number of attempts, and the moments of the first and latest one on the runner's clock. */
+/** A failed step of the pod setup, with the number of attempts, and when the first and the last one failed. */
 export interface SetupFailure {
   readonly reason: string
   readonly message: string
@@ -67,61 +68,60 @@ export interface SetupFailure {
   readonly last: number | undefined
 }
 
-/** What an autoscaler last reported. `refusal`: why it adds no node. */
+/** The last report of a cluster autoscaler. `refusal`: why it adds no node. */
 export interface ScaleUp {
   readonly isAdding: boolean
   readonly refusal?: string
 }
 
-/** A container in a version of its pod, with everything that a rule reads about it. Moments are on the runner's clock. */
+/** A container of a pod, with all facts that a rule reads. Moments are on the runner's clock. */
 export interface ContainerView extends PodContainer {
   readonly pod: Pod
   readonly deaths: DeathCount
   readonly refusals: ReadonlyMap<PullReason, Refusals>
   /** The running instance. */
   readonly running: Instance | undefined
-  /** The present waiting reason, since when it was seen, and whether it predates the gate. */
+  /** The present waiting reason, since when the gate has seen it, and whether it is older than the gate. */
   readonly waiting?: { readonly reason: string; readonly since: number; readonly predatesGate: boolean }
-  /** When its present instance started. */
+  /** When the present instance started. */
   readonly startedAt: number | undefined
-  /** When the instance of `end` started or, with Docker, was created, and when it ended. */
+  /** When the instance of `end` started (with Docker: was created), and when it ended. */
   readonly endBeganAt: number | undefined
   readonly endedAt: number | undefined
   /**
-   * When the time that its probes allow ends: first of the startup probe, then of the readiness probe. Undefined for a
-   * container that is ready, does not run or must end.
+   * When the time ends that the startup probe allows, then the readiness probe. Undefined for a container that is
+   * ready, does not run or must complete.
    */
   readonly probesDueAt: number | undefined
-  /** Its image is being pulled. */
+  /** The image is being pulled. */
   readonly isPulling: boolean
   /** A Secret of the pod's imagePullSecrets is missing (getPullSecretsForPod, pkg/kubelet). */
   readonly lacksPullSecret: boolean
-  /** When the error in its state occurred first and last, by the Events: the state is updated later. */
+  /** When the error in the container state occurred first and last, by Events: the state is updated later. */
   readonly refused?: { readonly first: number | undefined; readonly last: number | undefined }
-  /** The kubelet's last message about each probe that failed: `Readiness probe failed: HTTP probe failed with statuscode: 503`. */
+  /** The last message about each failed probe: `Readiness probe failed: HTTP probe failed with statuscode: 503`. */
   readonly failedProbes: Readonly<Partial<Record<ProbeKind, string>>>
-  /** The probe for which the kubelet killed it. */
+  /** The failed probe because of which the kubelet killed the container. */
   readonly killedBy?: 'liveness' | 'startup'
-  /** The kubelet's last message about its failed postStart hook. */
+  /** The kubelet's last message about the failed postStart hook. */
   readonly failedHook?: string
   /**
-   * When the postStart hook of a new container began, if it runs. The kubelet reports the container, and starts the next
-   * ones, when the hook has ended (startContainer, pkg/kubelet/kuberuntime): until then only its Events show it.
+   * When the running postStart hook began. Until the hook has ended, only Events show the container, and the kubelet
+   * starts no other container (startContainer, pkg/kubelet/kuberuntime).
    */
   readonly hookStartedAt?: number
 }
 
 /**
- * A version of a pod: what was observed of its containers since first sight, what Events report, and which milestones
- * it has reached. It does not depend on the present time: where the time decides, it contains a moment on the runner's
- * clock.
+ * The facts about one version of a pod: its containers, their history, Events, and the reached milestones. The view
+ * does not depend on the present time: where the time decides, it contains a moment on the runner's clock.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
  */
 export interface PodView {
   readonly pod: Pod
-  /** When this version was first seen: after an outage, the watch first returns the old versions. */
+  /** When the gate first saw this version: after an outage, the watch first returns the old versions. */
   readonly seenAt: number
-  /** The minReadySeconds of its workload, in milliseconds. */
+  /** The `minReadySeconds` of the workload, in milliseconds. */
   readonly minReadyMs: number
   /** In start order. */
   readonly containers: readonly ContainerView[]
@@ -135,34 +135,34 @@ export interface PodView {
   /** Every container runs, or has completed. */
   readonly running: boolean
   readonly ready: boolean
-  /** From when every container that has no readiness probe, or that has died, was ready for the settle time. */
+  /** When the settle time ends for all containers without a readiness probe and for containers that have died. */
   readonly settledAt: number
   readonly moments: PodMoments
-  /** What the next containers wait for: `init container migrate is running`. */
+  /** The step that must end before the next containers start: `init container migrate is running`. */
   readonly runningStep?: string
-  /** The latest failed step before its containers exist. */
+  /** The last failed step of the pod setup, before the containers exist. */
   readonly setupFailure?: SetupFailure
-  /** An Event is about one of its containers: the setup of the pod is complete. */
+  /** The setup of the pod is complete: an Event is about one of its containers. */
   readonly hasContainers: boolean
-  /** The last message of the controller that cannot create a ResourceClaim of the pod. */
+  /** The last error about a ResourceClaim of the pod that cannot be created. */
   readonly claimFailure?: string
   readonly scaleUp?: ScaleUp
-  /** The time of its slowest pull in milliseconds. */
+  /** The duration of the slowest image pull in milliseconds. */
   readonly pullMs?: number
-  /** The numbers in its Events that show progress, until every container has started. */
+  /** The progress numbers in the Events, until every container has started. */
   readonly counters: readonly (readonly [string, number])[]
 }
 
 /**
- * When a pod reached its milestones, as its status and its events show it: milliseconds since the epoch on the runner's clock.
- * Undefined if they do not show it, or if it has not reached the milestone.
+ * When a pod reached its milestones, by its status and its events: milliseconds since the epoch on the runner's clock.
+ * Undefined if the milestone is not reached, or the time is unknown.
  */
 interface PodMoments {
   readonly scheduled: number | undefined
   readonly initialized: number | undefined
   readonly pulled: number | undefined
   readonly started: number | undefined
-  /** By the kubelet alone, before its containers have settled. */
+  /** When the kubelet reported the pod as ready; the containers may not have settled yet. */
   readonly ready: number | undefined
   /** When a ready pod is settled; this may be in the future. */
   readonly settled: number | undefined

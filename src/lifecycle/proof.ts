@@ -1,15 +1,15 @@
 import type { Problem } from '../reasons/reasons.ts'
 
-/** The times that rules use. Moments and durations are milliseconds. */
+/** The start of the gate, the settle time and the clock of the server. Moments and durations are milliseconds. */
 export interface GateTime {
   /** When the gate began, on the runner's clock. */
   readonly startedAt: number
   readonly settleTimeMs: number
-  /** Converts a timestamp of the server to the runner's clock; undefined for anything but a time from 1970 to 9998. */
+  /** Converts a timestamp of the server to the runner's clock. Undefined unless the year is 1970 to 9998. */
   time(timestamp: string | null | undefined): number | undefined
 }
 
-/** Later timestamps are ignored: on the runner's clock, they could be after the year 9999, which `momentOf` rejects. */
+/** Later timestamps are ignored: on the runner's clock, they may be in the year 10000, which `momentOf` rejects. */
 const endOfTime = Date.UTC(9999, 0)
 
 /** @param serverOffsetMs the server's clock minus the runner's */
@@ -25,7 +25,7 @@ export function createGateTime({
   return { startedAt, settleTimeMs, time }
 }
 
-/** The moment of a timestamp, in milliseconds since the epoch; undefined for anything but a time from 1970 to 9999. */
+/** Parses a timestamp to milliseconds since the epoch. Undefined unless the value is a time from 1970 to 9999. */
 export function momentOf(timestamp: unknown): number | undefined {
   const moment = typeof timestamp === 'string' ? Date.parse(timestamp) : Number.NaN
   return moment >= 0 && moment < Date.UTC(10_000, 0) ? moment : undefined
@@ -34,13 +34,13 @@ export function momentOf(timestamp: unknown): number | undefined {
 /** Timestamps of the API are rounded down to this unit. */
 export const timestampUnitMs = 1_000
 
-/** The time of an assessment. It collects the moments that `passed` is asked for, to reassess the target then. */
+/** The time of an assessment. It records each moment given to `passed`, to assess the target again then. */
 export interface Moment {
   /** Milliseconds since the epoch on the runner's clock. */
   readonly now: number
-  /** Whether a moment is now or in the past; false if it is unknown. */
+  /** Whether a moment is now or in the past; false for an unknown moment. */
   passed(moment: number | undefined): boolean
-  /** The earliest future moment that `passed` was asked for; undefined if there is none. */
+  /** The earliest future moment that a rule passed to `passed`; undefined without one. */
   nextMoment(): number | undefined
 }
 
@@ -57,21 +57,21 @@ export function momentAt(now: number): Moment {
   }
 }
 
-/** The observations of a problem, and the requirements of its proof. Moments and durations are milliseconds. */
+/** The observations of a problem, and what is required to prove the problem. Moments and durations are milliseconds. */
 export interface Observations {
   /** How often the problem was observed, before and after the gate's start. */
   readonly seen: number
-  /** The number of observations that prove it. */
+  /** How many observations prove the problem. */
   readonly needed: number
-  /** The moment of the first observation, or the start of a grace period. */
+  /** The time of the first observation, or the start of a grace period. */
   readonly since: number
   /** The minimum time from `since` to the proof. */
   readonly atLeastMs: number
-  /** Whether an observation was made after the gate's start: older ones alone prove nothing. */
+  /** Whether an observation was made after the gate's start: older observations alone prove nothing. */
   readonly isCurrent: boolean
 }
 
-/** Whether the observations of a problem prove it at present. */
+/** Whether the observations of a problem prove the problem now. */
 export function isProven(
   { seen, needed, since, atLeastMs, isCurrent }: Observations,
   { passed }: Pick<Moment, 'passed'>,
@@ -79,7 +79,7 @@ export function isProven(
   return isCurrent && seen >= needed && passed(since + atLeastMs)
 }
 
-/** Whether a moment is in the future; false if it is unknown. */
+/** Whether a moment is in the future; false for an unknown moment. */
 export function isInFuture(moment: number | undefined, { passed }: Pick<Moment, 'passed'>): boolean {
   return moment !== undefined && !passed(moment)
 }
@@ -96,7 +96,7 @@ export function earliestMoment(moments: readonly (number | undefined)[]): number
   return first
 }
 
-/** The latest moment; undefined if one of the moments is unknown, or if there are none. */
+/** The latest moment; undefined if a moment is unknown, or if the list is empty. */
 export function latestIfAllKnown(moments: readonly (number | undefined)[]): number | undefined {
   return moments.includes(undefined) ? undefined : latestMoment(moments)
 }
@@ -108,7 +108,7 @@ export function latestMoment(moments: readonly (number | undefined)[]): number |
   return last
 }
 
-/** A copy of a problem that explains the state of a target and never fails it. */
+/** A copy of a problem that only explains the state of a target and never fails the target. */
 export function toExplanation(problem: Problem): Problem {
   return { ...problem, neverFails: true, proven: false }
 }

@@ -4,26 +4,26 @@ import { type Change, isSupersetOf, type Store } from '../cluster/store.ts'
 import { workloadUid } from './pods.ts'
 
 /**
- * What an assessment needs a list for.
- * `needed`: to judge the target. There is no verdict before the list is complete or refused, and the access is required.
- * `optional`: only to warn. The first assessment waits for the list as long as the server may answer.
- * `explaining`: to explain the state of the target. No verdict waits for the list, and it may be refused.
+ * Why an assessment needs a list.
+ * `needed`: to judge the target. The verdict waits for the list, and read access is required.
+ * `optional`: only for warnings. The first assessment waits for the list while the server may answer.
+ * `explaining`: to explain the state of the target. No verdict waits for the list, and access may be denied.
  * `undo`: for the advice after a failure. Nothing waits for the list.
  */
 export type Need = 'needed' | 'optional' | 'explaining' | 'undo'
 
-/** Whether an object of a list counts: a pure function of the object, and of values known when the list was read. */
+/** Whether an object in a list counts. The result must not change later for the same object. */
 type Where = (object: KubeObject) => boolean
 
-/** A change, and keys for what it changes: objects, lists, the objects of an owner, the events about an object. */
+/** A change with its keys. Each key names a read that the change affects, such as the list of a kind. */
 export interface KeyedChange {
   readonly versions: readonly KubeObject[]
-  /** The pod whose history an Event changes. */
+  /** The pod whose history the change affects, if the change is an Event. */
   readonly pod: Pod | undefined
   readonly keys: readonly string[]
 }
 
-/** The keys of a change, found once for all targets. @param pod if an Event changes the history of a pod: this pod */
+/** Finds the keys of a change. @param pod the pod whose history the change affects, if the change is an Event */
 export function toKeyedChange({ before, after }: Change, pod: Pod | undefined): KeyedChange {
   const versions = [before, after, pod].filter((object) => object !== undefined)
   return { versions, pod, keys: [...new Set(versions.flatMap(keysOfObject))] }
@@ -41,29 +41,29 @@ function keysOfObject(object: KubeObject): readonly string[] {
   return [uid, listKey(kind, namespace), ...owners]
 }
 
-/** Records what an assessment has read, by the keys of `KeyedChange`: only its change requires a new assessment. */
+/** Records what an assessment has read: only a change of what was read requires a new assessment. */
 export class Reads {
-  /** The keys of what was read, each with what counts of it: at least one of these functions must apply. */
+  /** The keys of what was read. An object with a key counts if one of the functions of this key returns true. */
   readonly #keys = new Map<string, Where[]>()
   readonly #states: WatchRequest[] = []
   readonly #requests: Readonly<Record<Need, WatchRequest[]>> = { needed: [], optional: [], explaining: [], undo: [] }
-  /** The indexes of the targets whose assessed pods were used: a change of these pods requires a new assessment. */
+  /** The indexes of the targets whose pods were read. A change of their pods requires a new assessment. */
   readonly podOwners = new Set<number>()
-  /** The assessment has read whether other targets progress, or when one became ready. */
+  /** The assessment has read the progress of other targets. */
   readsOthers = false
 
-  /** The watches that were asked for. */
+  /** The requested watches. */
   get requests(): Readonly<Record<Need, readonly WatchRequest[]>> {
     return this.#requests
   }
 
-  /** Records that a watch was asked for. */
+  /** Records the request of a watch. */
   recordRequest(request: WatchRequest, need: Need): void {
     const known = this.#requests[need]
     if (!known.includes(request)) known.push(request)
   }
 
-  /** Records that the objects of a kind in a namespace were read. */
+  /** Records the read of the objects of a kind in a namespace. */
   recordList({ kind, namespace, name }: WatchRequest, where: Where): void {
     const counts: Where = name === undefined ? where : (object) => object.metadata.name === name && where(object)
     this.#addKey(listKey(kind, namespace), counts)
@@ -75,24 +75,24 @@ export class Reads {
     else known.push(counts)
   }
 
-  /** Records that it was read whether the list of a request is complete. */
+  /** Records the read of `listState`. */
   recordListState(request: WatchRequest): void {
     this.#states.push(request)
   }
 
-  /** Records that the objects of a kind, or of every kind, that this uid owns were read. */
+  /** Records the read of the objects that this uid owns, of one kind or of every kind. */
   recordOwned(uid: string | undefined, kind = ''): void {
     if (uid !== undefined) this.#addKey(ownerKey(uid, kind))
   }
 
-  /** Records that the Events about an object were read. Those about a pod count as changes of the pod. */
+  /** Records the read of the Events about an object. Events about a pod already count as changes of the pod. */
   recordEvents({ kind, metadata: { uid, namespace, name } }: KubeObject, where: (event: EventObject) => boolean): void {
     if (kind === 'Pod') return
     const counts: Where = (object) => isOfKind(object, 'Event') && where(object)
     this.#addKey(uid ?? subjectKey({ kind, namespace, name }), counts)
   }
 
-  /** Records that the history of a pod was read. It depends on its controller and on the revisions of its workload. */
+  /** Records the read of a pod's history. The history depends on the controller of the pod and on the revisions. */
   recordHistory(pod: Pod, store: Store): void {
     const controller = controllerOf(pod)
     if (controller === undefined || this.#keys.has(controller)) return
@@ -114,21 +114,21 @@ export class Reads {
     return this.#keys.has(key)
   }
 
-  /** Whether the assessment has read if this list is complete, which it is now. */
+  /** Whether the assessment has read the state of this list. */
   hasReadListState(list: WatchRequest): boolean {
     return this.#states.some((request) => isSupersetOf(list, request))
   }
 }
 
-/** Finds the targets whose assessments have read what a change changes, without asking each target. */
+/** Finds the targets that a change may affect, by what each target has read. */
 export class ReadIndex<Target> {
   readonly #byKey = new Map<string, Set<Target>>()
 
-  /** Replaces what a target has read. */
+  /** Replaces the reads of a target. */
   replace(target: Target, before: Reads | undefined, after: Reads): void {
     for (const key of before?.keys ?? []) if (!after.hasKey(key)) this.#byKey.get(key)?.delete(target)
     for (const key of after.keys) {
-      // Most assessments read the same as the assessment before.
+      // Most assessments read the same objects as the previous assessment.
       if (before?.hasKey(key)) continue
       const targets = this.#byKey.get(key)
       if (targets === undefined) this.#byKey.set(key, new Set([target]))
@@ -136,7 +136,7 @@ export class ReadIndex<Target> {
     }
   }
 
-  /** The targets that have read something with a key of the change. `Reads.isAffectedBy` then decides about each. */
+  /** The targets that have read something with a key of the change. `Reads.isAffectedBy` decides for each target. */
   targetsAffectedBy({ keys }: KeyedChange): ReadonlySet<Target> {
     return new Set(keys.flatMap((key) => [...(this.#byKey.get(key) ?? [])]))
   }

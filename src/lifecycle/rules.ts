@@ -38,12 +38,12 @@ import { podRule } from './workloads/pod.ts'
 import { replicaSetRule } from './workloads/replicaset.ts'
 import { statefulSetRule } from './workloads/statefulset.ts'
 
-/** A kind with its own rule, and the rule in one sentence for the documentation. */
+/** A kind with its own rule, and a sentence about the rule for the documentation. */
 export interface KnownKind extends KindName {
   readonly rule: Rule
   /** For the documentation: completes "It is ready when …". */
   readonly readyWhen: string
-  /** The kinds of the objects that this kind owns or selects; `trace` shows them too. */
+  /** The kinds of the objects that this kind owns or selects. `trace` shows these objects too. */
   readonly dependentKinds?: readonly KindName[]
 }
 
@@ -51,7 +51,7 @@ const pods: KindName = { apiVersion: 'v1', kind: 'Pod' }
 const replicaSets: KindName = { apiVersion: 'apps/v1', kind: 'ReplicaSet' }
 const jobs: KindName = { apiVersion: 'batch/v1', kind: 'Job' }
 
-/** The routes of the Gateway API, which share one form of status. */
+/** The routes of the Gateway API. Their statuses have the same form. */
 const routes = [
   ['v1', 'HTTPRoute'],
   ['v1', 'GRPCRoute'],
@@ -224,28 +224,28 @@ export const kindsReadyOnceCreated: ReadonlySet<string> = new Set([
   'storage.k8s.io/StorageClass',
 ])
 
-/** The rule of a kind in any version; the generic rule for kinds without their own. */
+/** The rule of a kind in any API version: its own rule, else the generic rule. */
 export function ruleOf(kind: KindName): Rule {
   const key = groupKind(kind)
   return byKey.get(key)?.rule ?? (kindsReadyOnceCreated.has(key) ? existsRule : genericRule)
 }
 
-/** The last state of a deleted object. Undefined if it is not known how the object ended: only Jobs end. */
+/** The last state of a deleted Job, by its events. Undefined for other kinds, and if the end of the Job is unknown. */
 export function lastStateOfDeleted(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined {
   return isOfKind(object, 'Job') && ruleOf(object) === jobRule ? lastStateOfJob(object, events) : undefined
 }
 
-/** The states in the status of a target, if they show its progress: of kinds without a rule of their own, without `--for`. */
+/** The states in a status that show progress. Empty with `--for`, and for kinds with their own rule. */
 export function progressStatesOf({ waitFor }: Pick<Target, 'waitFor'>, object: KubeObject): readonly string[] {
   return waitFor === undefined && ruleOf(object) === genericRule ? progressStates(object) : []
 }
 
-/** Whether objects of a kind are pods or run pods, by their rule: their logs can be shown. */
+/** Whether a kind is Pod or runs pods, so that logs can be shown. */
 export function hasPods(kind: KindName): boolean {
   return ruleOf(kind).changedAt !== undefined
 }
 
-/** Whether the objects of a kind need more than to exist. */
+/** Whether an object of a kind must meet criteria to be ready. Other kinds are ready once they exist. */
 export function hasReadinessCriteria(kind: KindName): boolean {
   return byKey.has(groupKind(kind)) || !isBuiltIn(kind.apiVersion)
 }
@@ -255,10 +255,10 @@ export function milestonesOf(kind: KindName): readonly string[] {
 }
 
 /**
- * Loads a function that returns the names of a kind's milestones, with those that a health check of the user or an
- * entry of the catalogue adds.
- * @param written the names that the user wrote: the catalogue is read only if one of them is no common milestone
+ * Loads the milestones that health checks of the user or the catalogue add to kinds.
+ * @param written the names in the user's input: if all are common milestones, the catalogue is not read
  * @param resources the kinds that the cluster serves
+ * @returns a function that returns the names of a kind's milestones
  */
 export async function loadMilestoneNames(
   written: readonly string[],
@@ -277,10 +277,10 @@ export async function loadMilestoneNames(
   }
 }
 
-/** A gate of built-in kinds starts faster without the catalogue of operators. */
+/** Imports the catalogue of operators only if it is needed: a gate of built-in kinds starts faster. */
 const importCatalogue = () => import('./custom/catalogue.ts')
 
-/** The kinds that custom resources of most operators own. */
+/** The kinds that the custom resources of most operators own. */
 const workloads: readonly KindName[] = [
   ...['Deployment', 'StatefulSet', 'DaemonSet'].map((kind) => ({ apiVersion: 'apps/v1', kind })),
   replicaSets,
@@ -288,18 +288,17 @@ const workloads: readonly KindName[] = [
   pods,
 ]
 
-/** What decides about a target besides the rule of its kind. */
+/** The checks that decide about a target besides the rule of its kind. */
 export interface TargetChecks {
   readonly healthChecks?: readonly HealthCheck[]
-  /** The catalogue's entries for the kinds of the targets, and for the kinds that these own. */
+  /** The catalogue entries for the kinds of the targets, and for the kinds that these kinds own. */
   readonly catalogue?: readonly HealthCheck[]
   readonly expectImages?: ExpectedImages
 }
 
 /**
- * The kinds that an object of this kind owns or selects: by `knownKinds`, else by the user's health check, else by the
- * entry in the catalogue (none if the entry names none), else those that most operators own. Other built-in kinds own
- * none.
+ * The kinds that an object of this kind owns or selects. The first source with this kind decides: `knownKinds`, the
+ * user's health check, then the catalogue. For other custom kinds, the kinds that most operators own.
  */
 export function dependentKindsOf(
   kind: KindName,
@@ -313,8 +312,8 @@ export function dependentKindsOf(
 }
 
 /**
- * The rule of a target: its `--for`, else the user's health check of its kind, else the catalogue's entry, else the
- * rule of the kind. For a custom resource, it also reads the objects that this owns, to explain why it is not ready.
+ * The rule of a target: its `--for`, else the rule of its kind. For a custom resource, checks are added that read its
+ * dependents, to explain why the custom resource is not ready.
  */
 export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const { waitFor } = target
@@ -338,8 +337,8 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
 }
 
 /**
- * Loads the entries of the catalogue for the kinds of these targets, and for the kinds that they own. If a target awaits
- * a revision, its operator may deploy any kind: then the entries of all kinds are loaded. Built-in kinds have no entry.
+ * Loads the catalogue entries for the kinds of these targets, and for the kinds that these kinds own. If a target awaits
+ * a revision, loads the entries of all kinds, because its operator may deploy any kind.
  * @param resources the kinds that the cluster serves
  */
 export async function loadChecks(
@@ -351,7 +350,7 @@ export async function loadChecks(
   return { catalogue: custom.length === 0 ? [] : await (await importCatalogue()).loadCatalogue(custom) }
 }
 
-/** The rule of a kind: the user's health check, else the catalogue's entry, else its own rule. */
+/** The rule of a kind: the user's health check, else the catalogue entry, else `ruleOf`. */
 export function kindRule(kind: KindName, checks: TargetChecks = {}): Rule {
   const check = findHealthCheck(kind, checks)
   return check === undefined ? ruleOf(kind) : healthCheckRule(check)
@@ -361,14 +360,14 @@ function findHealthCheck(kind: KindName, { healthChecks = [], catalogue = [] }: 
   return findEntry(kind, healthChecks) ?? findEntry(kind, catalogue)
 }
 
-/** Whether a kind is not built in, and has no rule of its own or a health check. */
+/** Whether a kind is not built in and uses the generic rule or a health check. */
 function isCustomKind(kind: KindName, checks: TargetChecks): boolean {
   return !isBuiltIn(kind.apiVersion) && (ruleOf(kind) === genericRule || findHealthCheck(kind, checks) !== undefined)
 }
 
 function dependentRulesOf(target: Target, checks: TargetChecks): DependentRules {
   const check = findHealthCheck(target, checks)
-  // With `--for`, the workloads of the target are not awaited, and problems of its pods do not fail it.
+  // With `--for`, the gate does not wait for the workloads of the target, and problems of pods do not fail the target.
   const entry = target.waitFor === undefined ? check : undefined
   return {
     ...dependentKindsOf(target, checks),

@@ -3,9 +3,9 @@ import { cachePerObject, type KubeObject, type LabelSelector, type PodTemplate }
 import type { Labelled } from './rule.ts'
 
 /**
- * A label selector in the form of the API's `labelSelector` parameter, as metav1.FormatLabelSelector writes it:
- * `app=web,tier in (a,b),!debug`. A ReplicationController's selector is a bare map of labels. An empty selector selects
- * everything.
+ * Formats a label selector for the API parameter `labelSelector`, as metav1.FormatLabelSelector does:
+ * `app=web,tier in (a,b),!debug`. The selector of a ReplicationController is a bare map of labels. An empty selector
+ * selects everything.
  */
 export function formatSelector(selector: LabelSelector | Record<string, string> | undefined): string {
   if (isBareMap(selector)) return formatSelector({ matchLabels: selector })
@@ -58,16 +58,16 @@ export const controllerRevisionRequest = cachePerObject((selecting: Selecting) =
   selectedRequest('apps/v1', 'ControllerRevision', selecting),
 )
 
-/** The watch of the pods that the selector of an object matches; others may own them. Each assessment asks for it. */
+/** The watch of the pods that the selector of an object matches, whoever owns these pods. */
 export const podRequest = cachePerObject((selecting: Selecting) => selectedRequest('v1', 'Pod', selecting))
 
-/** The metadata that a workload gives its pods, as an object that a selector can be compared with. */
+/** The metadata that a workload gives its pods, for comparison with a selector. */
 export function podsMetadata({ spec }: KubeObject): Labelled {
   const { template } = (spec ?? {}) as { readonly template?: PodTemplate }
   return { metadata: template?.metadata ?? {} }
 }
 
-/** The watch of a node: its state may explain why its pods do not start. */
+/** The watch of a node: the state of the node may explain why its pods do not start. */
 export function nodeRequest(name: string): RequestOf<'Node'> {
   return { apiVersion: 'v1', kind: 'Node', name }
 }

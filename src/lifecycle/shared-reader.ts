@@ -9,14 +9,14 @@ import { PodHistories } from './workloads/pod-histories.ts'
 /** The part of a reader that all targets share. */
 type SharedReader = Omit<Reader, 'history' | 'othersProgress' | 'othersReadyAt' | 'revisionOf'>
 
-/** Builds the shared part of the readers, which reads the store and the histories of the pods. */
+/** Creates the part of the readers that all targets share. It reads the store and the histories of the pods. */
 export interface SharedReaders {
   /**
-   * Observes a change of any object at `now`, after the store has applied it. It must receive every change.
+   * Updates the histories of the pods. Must be called with every change, after the store has applied the change.
    * @returns the change with its keys; see `Reads.isAffectedBy`
    */
   observe(change: Change, now: number): KeyedChange
-  /** A new reader for an assessment at `now`. */
+  /** Creates the shared part of a reader for an assessment at `now`. */
   at(now: number): SharedReader
 }
 
@@ -75,7 +75,7 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
   return { observe: (change, now) => toKeyedChange(change, histories.observe(change, now)), at }
 }
 
-/** The objects of a request's kind, namespace and name in a store. */
+/** Lists the objects in the store with the kind, namespace and name in a request. */
 function listFromStore<Kind extends string>(store: Store, request: RequestOf<Kind>): readonly ObjectOf<Kind>[] {
   const { kind, namespace, name } = request
   if (name === undefined) return store.list(kind, namespace)

@@ -6,12 +6,12 @@ import { type ConditionSignal, toStatusSignal } from './conditions.ts'
 import type { Reader } from './reader.ts'
 import { isAboutPresentSpec } from './status-age.ts'
 
-/** The common fields of a problem that the object itself has. */
+/** The common fields of a problem whose subject is this object. */
 export function ownProblem(object: KubeObject, firstSeenAt: number) {
   return { subject: subjectOf(object), count: 1, firstSeenAt, proven: false } as const
 }
 
-/** A slow problem: no controller has written a status yet. */
+/** The slow problem that no controller has written a status yet. */
 export function notReconciledProblem(
   object: KubeObject,
   { history }: Reader,
@@ -21,8 +21,8 @@ export function notReconciledProblem(
 }
 
 /**
- * A slow problem: a condition is False. That alone is not a failure, because many controllers set it while they work.
- * @param cause the operator's own sentence, which replaces the signals in messages
+ * The slow problem that a condition is False. This is not a failure, because many controllers set it while they work.
+ * @param cause a sentence of the operator, which replaces the signals in messages
  */
 export function conditionProblem(
   object: KubeObject,
@@ -31,8 +31,8 @@ export function conditionProblem(
   cause?: string,
 ): Problem<'condition-false'> {
   const firstSeenAt = Math.min(time(signals[0]?.condition?.lastTransitionTime) ?? history.firstSeenAt, now)
-  // The error of the metrics client (k8s.io/metrics), in the condition of a HorizontalPodAutoscaler. Pods that do not run have
-  // no metrics: "no metrics returned from resource metrics API".
+  // The error of the metrics client (k8s.io/metrics), in the condition of a HorizontalPodAutoscaler. Pods that do not
+  // run have no metrics: "no metrics returned from resource metrics API".
   const needsMetricsServer = signals.some(({ message }) =>
     String(message).includes('unable to fetch metrics from resource metrics API'),
   )
@@ -41,9 +41,8 @@ export function conditionProblem(
 }
 
 /**
- * A strike problem: a reported failure of the present generation that has persisted.
- * @param failure the signal that shows since when the failure is reported
- * @param atLeastMs how long the failure must have been reported
+ * The strike problem that an object reports a failure. It is proven if the failure has persisted for `atLeastMs`.
+ * @param failure the signal whose condition shows when the failure began
  */
 export function reportedProblem(
   object: KubeObject,
@@ -62,10 +61,10 @@ export function reportedProblem(
 }
 
 /**
- * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock: the time of its
- * condition. If the condition may be about an older spec, the failure does not count before the gate first saw it.
- * Without a condition, or if its time is in the future, the failure counts from when the gate first saw it.
- * @param first the first signal: if it equals that of the last assessment, the failure is the same
+ * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock: the transition time of
+ * the condition. If this time is unknown or in the future, or the condition may describe an older spec, the failure
+ * counts from when the gate first saw it.
+ * @param first the first signal: if the last assessment has an equal signal, the failure is the same
  */
 function failingSince(
   object: KubeObject,
@@ -82,9 +81,9 @@ function failingSince(
 }
 
 /**
- * Since when the gate has seen a problem that the object itself has, in milliseconds since the epoch on the runner's
- * clock. A change of the spec may fix it, so it counts anew then.
- * @param isSame whether an earlier problem with this reason is the same, by its detail
+ * Since when the gate has seen a problem of an object, in milliseconds since the epoch on the runner's clock. After a
+ * change of the spec, the problem counts from that change.
+ * @param isSame whether an earlier problem with this reason and this detail is the same problem
  */
 export function problemSeenSince<Reason extends ReasonCode>(
   object: KubeObject,
@@ -97,6 +96,6 @@ export function problemSeenSince<Reason extends ReasonCode>(
     (each) =>
       each.reason === reason && isSameSubject(each.subject, self) && isSame(each.detail as Problem<Reason>['detail']),
   )
-  // A status may contain a failure before an assessment shows it: a list is pending, or another state decides for a time.
+  // A status may contain a failure before an assessment does, for example while a list is pending.
   return Math.max(before?.firstSeenAt ?? history.statusSeenAt, history.specSeenAt)
 }

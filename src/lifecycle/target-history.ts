@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../cluster/objects.ts'
 
-/** What the gate has observed of a target. Its first sight counts as a change. Moments are on the runner's clock. */
+/** What the gate has observed of a target. The first version counts as a change. Moments are on the runner's clock. */
 export interface TargetHistory {
   readonly firstSeenAt: number
-  /** The object at first sight. */
+  /** The first version that the gate saw. */
   readonly first: KubeObject
-  /** The present spec, and when it was first seen. */
+  /** The present spec, and when the gate first saw it. */
   readonly spec: object | undefined
   readonly specSeenAt: number
-  /** The present status, and when it was first seen; without a status, when the present version was. */
+  /** The present status, and when the gate first saw it. Without a status, when the gate first saw this version. */
   readonly status: object | undefined
   readonly statusSeenAt: number
   /** The names of the fields of the status, as one text, and when they last changed. */
@@ -18,21 +18,15 @@ export interface TargetHistory {
   /** The numbers in the status, as one text, and when one of them last changed. */
   readonly counters: string
   readonly countersMovedAt: number
-  /**
-   * The states in the status since the spec last changed, and when the latest new state was seen, which is progress for
-   * the stall clock.
-   */
+  /** All states in the status since the spec last changed, and when the last new state (progress) appeared. */
   readonly states: ReadonlySet<string>
   readonly statesMovedAt: number
 }
 
-/** The maximum number of states that count as progress: a field named like a state may contain a text that varies. */
+/** The maximum number of states that count as progress: a field with the name of a state may contain any text. */
 const maxStates = 1_000
 
-/**
- * Adds a version of a target, seen at `now`, to its history.
- * @param states those in its status; see `progressStatesOf`
- */
+/** Adds a version of a target to its history. @param states the states in its status; see `progressStatesOf` */
 export function observeTarget(
   before: TargetHistory | undefined,
   object: KubeObject,

@@ -16,20 +16,20 @@ import {
 import { hasOnlyToolChanges, isSameTemplate, templateChanges } from './workloads/template.ts'
 
 /**
- * How a later version differs from the gated object. `replaced`: recreated. `followed`: the gate accepts the change,
- * such as a restart, or the return to the template that was gated first. `superseded`: the gate does not.
- * `rolled-back`: an older revision is the present one again; `revision` is its number, if known.
+ * How a later version differs from the gated object. `replaced`: the object was created again. `followed`: the gate
+ * accepts the change, such as a restart. `superseded`: the gate does not accept the change. `rolled-back`: an older
+ * revision is current again; `revision` is its number, if known.
  */
 export interface IdentityChange {
   readonly type: 'same' | 'replaced' | 'followed' | 'superseded' | 'rolled-back'
   readonly revision?: number
 }
 
-/** The versions of an object with which a later one is compared. */
+/** The versions of an object that a later version is compared with. */
 interface GatedVersions {
-  /** Its `first` is the version that was gated first. */
+  /** `first` is the version that the gate saw first. */
   readonly history: Pick<TargetHistory, 'first'>
-  /** The last version with the gated template: the template of `first`, or of a change that the gate followed. */
+  /** The last version with the gated template, which is that of `first` or of a followed change. */
   readonly gated: KubeObject
 }
 
@@ -39,14 +39,14 @@ export function revisionsOf(object: KubeObject, reader: Reader): readonly KubeOb
   return revisionsOfWorkload(object.metadata.uid, reader.listKnownOwned)
 }
 
-/** How the templates of two versions differ, one line each. */
+/** The differences between the pod templates of two versions, one line each. */
 export function templateDifferences(before: KubeObject, after: KubeObject): readonly string[] {
   return templateChanges(templateOf(before), templateOf(after))
 }
 
 /**
- * How a later version differs from the gated ones. What an operator deployed is not superseded: the operator states which
- * version is deployed, and corrects changes by others.
+ * How a later version differs from the gated versions. An object that an operator deploys is never superseded, because
+ * the operator decides about its version.
  * @param revisions all known revisions of the object
  */
 export function compareVersions(
@@ -63,8 +63,8 @@ export function compareVersions(
 }
 
 /**
- * Compares a later version of an object with the gated ones. Without a template, only the uid is compared. An object
- * that was being deleted when it was gated first is expected to come back with another template.
+ * Compares a later version of an object with the gated versions. Without a pod template, only the uid is compared. If
+ * the first version was being deleted, a new object may have another template.
  * @param revisions all known revisions of the object
  */
 function compareTemplates(
@@ -94,9 +94,8 @@ function compareTemplates(
 }
 
 /**
- * Whether a revision is older than the gated one, which may not exist yet. A rollback gives the older revision a new
- * number, so its former numbers and its creation time decide. A revision with another template is always older if it
- * existed before the gate's start.
+ * Whether a revision is older than the gated revision, which may not exist yet. A rollback gives the older revision a
+ * new number, so former numbers and creation times decide. A revision from before the gate's start is always older.
  */
 function isOlderRevision(
   revision: KubeObject,
@@ -121,20 +120,20 @@ function formerNumber(older: KubeObject, present: KubeObject | undefined): numbe
   return numbers.length === 0 ? undefined : Math.max(...numbers)
 }
 
-/** That a pod of the gated revision is deleted and replaced, and why; undefined while it stays. */
+/** The log message that a pod is being deleted, and why. Undefined if the pod stays. */
 export function removalMessage(before: KubeObject, after: KubeObject | undefined): string | undefined {
   if (!isOfKind(before, 'Pod')) return undefined
   const { name, deletionTimestamp } = before.metadata
-  // A failed pod is deleted later; its failure is already logged.
+  // A failed pod is deleted later, and its failure is already logged.
   if (deletionTimestamp !== undefined || before.status?.phase === 'Failed') return undefined
-  // Deleted by force, or between two watches. An object whose labels no longer match is reported as changed.
+  // The pod was deleted by force, or between two watches.
   if (after === undefined) return `pod/${name} was deleted`
   return after.metadata.deletionTimestamp === undefined
     ? undefined
     : `pod/${name} is being deleted${disruptionText(after)}`
 }
 
-/** The cause of a pod's removal, by its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */
+/** Why a pod is being deleted, by its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */
 function disruptionText(pod: KubeObject): string {
   const disruption = condition(pod, 'DisruptionTarget')
   const words = disruption?.message || disruption?.reason

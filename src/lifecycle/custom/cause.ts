@@ -30,21 +30,25 @@ interface Contribution extends Pick<Assessment, 'failure' | 'stallHold' | 'count
  * failure that the custom resource reports. The progress of owned workloads counts as its progress.
  */
 export function addCauseCheck(rule: Rule, dependentRules: DependentRules): Rule {
-  return addCheck(rule, (own, object, reader) => {
-    if (own.ready || object.metadata.deletionTimestamp !== undefined) return own
+  return addCheck(rule, (assessment, object, reader) => {
+    if (assessment.ready || object.metadata.deletionTimestamp !== undefined) return assessment
     const { firstSeenAt, specSeenAt } = reader.history
     const isUrgent =
-      reader.settings.isSingleCheck === true || dependentRules.isWorkload || own.problems.some(isReportedByObject)
-    if (!isUrgent && !reader.passed(Math.max(firstSeenAt, specSeenAt) + causeSearchMs)) return own
+      reader.settings.isSingleCheck === true ||
+      dependentRules.isWorkload ||
+      assessment.problems.some(isReportedByObject)
+    if (!isUrgent && !reader.passed(Math.max(firstSeenAt, specSeenAt) + causeSearchMs)) return assessment
     const explaining = explainingReader(reader, dependentRules)
     const found = examineDependents(object, listDependents(object, dependentRules, explaining), {
       custom: object,
       reader: explaining,
     })
     const explained: Assessment = {
-      ...addCauses(own, found, dependentRules),
-      stallHold: own.stallHold ?? found.stallHold,
-      counters: awaitsUser(own) ? own.counters : new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
+      ...addCauses(assessment, found, dependentRules),
+      stallHold: assessment.stallHold ?? found.stallHold,
+      counters: awaitsUser(assessment)
+        ? assessment.counters
+        : new Map([...(assessment.counters ?? []), ...(found.counters ?? [])]),
     }
     return explained.failure !== undefined && isWaitingForLists(reader)
       ? { ...explained, failure: undefined }
@@ -63,23 +67,25 @@ function awaitsUser({ problems: [first] }: Assessment): boolean {
 }
 
 /** Adds the problems of the objects behind a custom resource to its own assessment. */
-function addCauses(own: Assessment, found: Contribution, { isWorkload }: DependentRules): Assessment {
+function addCauses(assessment: Assessment, found: Contribution, { isWorkload }: DependentRules): Assessment {
   const problems = isWorkload ? found.problems : found.problems.map(toExplanation)
   const causes = problems.toSorted(byImportance).slice(0, maxCauses)
   const [cause] = causes
-  const [first, ...others] = own.problems
-  if (cause === undefined) return own
+  const [first, ...others] = assessment.problems
+  if (cause === undefined) return assessment
   // An analysis without a result pauses a rollout: the pause is the reason, and the analysis explains it.
-  if (awaitsUser(own)) return { ...own, problems: [...own.problems, ...causes.filter(isReportedByObject)] }
+  if (awaitsUser(assessment))
+    return { ...assessment, problems: [...assessment.problems, ...causes.filter(isReportedByObject)] }
   // As for a Deployment, the problem of a pod is the reason for a failure that the object itself reports.
-  const decisive = own.failure && causes.find((problem) => classOf(problem) !== 'slow')
+  const decisive = assessment.failure && causes.find((problem) => classOf(problem) !== 'slow')
   const failure = isWorkload ? (found.failure ?? decisive) : undefined
   if (failure !== undefined)
-    return { ...own, message: messageOf(failure), failure, problems: [...causes, ...own.problems] }
-  if (first === undefined || !isReportedByObject(first)) return { ...own, problems: [...causes, ...own.problems] }
+    return { ...assessment, message: messageOf(failure), failure, problems: [...causes, ...assessment.problems] }
+  if (first === undefined || !isReportedByObject(first))
+    return { ...assessment, problems: [...causes, ...assessment.problems] }
   const reported = { ...first, cause }
-  const explained = { ...own, problems: [reported, ...others] }
-  return own.failure === first ? { ...explained, failure: reported, message: messageOf(reported) } : explained
+  const explained = { ...assessment, problems: [reported, ...others] }
+  return assessment.failure === first ? { ...explained, failure: reported, message: messageOf(reported) } : explained
 }
 
 /** The custom resource whose objects are searched. */

@@ -17,16 +17,16 @@ import { assessNonTarget, type DependentRules, explainingReader, objectNameFrom 
  */
 export function addFollowedObjectCheck(rule: Rule, { follows, ruleOf }: DependentRules): Rule {
   if (follows === undefined) return rule
-  return addCheck(rule, (own, object, reader) => {
+  return addCheck(rule, (assessment, object, reader) => {
     const found = followedObject(object, follows, ruleOf, reader)
-    if (found === undefined || (!own.ready && own.failure === undefined)) return own
+    if (found === undefined || (!assessment.ready && assessment.failure === undefined)) return assessment
     const explaining = explainingReader(reader, { ruleOf })
     const followed = ruleOf(found).rule
     if (follows.generation !== undefined || follows.every !== undefined)
-      return withPresentStatus(own, object, found, follows, followed, explaining)
+      return withPresentStatus(assessment, object, found, follows, followed, explaining)
     const { ready, message, problems } = assessNonTarget(found, followed, explaining)
-    if (!own.ready || ready) return own
-    return { ...toWaiting(own, `${shortName(found)}: ${message}`), problems: problems.map(toExplanation) }
+    if (!assessment.ready || ready) return assessment
+    return { ...toWaiting(assessment, `${shortName(found)}: ${message}`), problems: problems.map(toExplanation) }
   })
 }
 
@@ -54,7 +54,7 @@ function followedObject(
  * @param rule the rule of the followed object
  */
 function withPresentStatus(
-  own: Assessment,
+  assessment: Assessment,
   object: KubeObject,
   found: KubeObject,
   { generation, every }: NonNullable<HealthCheck['follows']>,
@@ -65,12 +65,13 @@ function withPresentStatus(
   const writtenAt = lastWrittenAt(object, reader.time, 'status')
   // The generations of an object that was created again begin anew.
   const isCreatedSince = (reader.time(found.metadata.creationTimestamp) ?? -Infinity) > (writtenAt ?? Infinity)
-  if (observed !== undefined && !isStale(observed, found.metadata.generation) && !isCreatedSince) return own
-  const stale = { ...toWaiting(own, `${shortName(found)} has changed since its last state`), problems: [] }
-  if (every === undefined) return observed === undefined ? own : stale
+  if (observed !== undefined && !isStale(observed, found.metadata.generation) && !isCreatedSince) return assessment
+  const stale = { ...toWaiting(assessment, `${shortName(found)} has changed since its last state`), problems: [] }
+  if (every === undefined) return observed === undefined ? assessment : stale
   const everyMs = parseDuration(every(object) ?? '', () => undefined) ?? comparisonIntervalMs
   const since = versionChangedAt(found, rule, reader) ?? -Infinity
   const isWritten = observed === undefined && (writtenAt ?? -Infinity) >= since
-  if ((own.ready && isWritten) || reader.passed(since + everyMs + reader.settings.settleTimeMs)) return own
+  if ((assessment.ready && isWritten) || reader.passed(since + everyMs + reader.settings.settleTimeMs))
+    return assessment
   return observed !== undefined ? stale : { ...stale, stallHold: `its operator compares it every ${duration(everyMs)}` }
 }

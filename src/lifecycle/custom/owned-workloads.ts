@@ -36,9 +36,9 @@ import {
  * is ready once its objects exist (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
  */
 export function addOwnedWorkloadCheck(rule: Rule, dependentRules: DependentRules): Rule {
-  return addCheck(rule, (own, object, reader) => {
+  return addCheck(rule, (assessment, object, reader) => {
     const awaits = dependentRules.awaitsWorkloads
-    if (!own.ready || awaits === 'none') return own
+    if (!assessment.ready || awaits === 'none') return assessment
     const jobs = awaits === 'all' ? namedJobs(object, reader) : []
     const kinds = dependentRules.kinds.filter(({ kind }) => !revisionedKinds.has(kind))
     const changedAt = specChangedAt(object, reader)
@@ -58,7 +58,7 @@ export function addOwnedWorkloadCheck(rule: Rule, dependentRules: DependentRules
       (isWaitingForLists(reader) ? 'waiting for the list of its workloads' : undefined) ??
       (unready && `${shortName(unready.object)}: ${unready.assessment.message}`) ??
       (awaits === 'all' ? awaitedChangeText(changedAt, workloads, reader) : undefined)
-    return awaited === undefined ? own : toWaiting(own, awaited)
+    return awaited === undefined ? assessment : toWaiting(assessment, awaited)
   })
 }
 

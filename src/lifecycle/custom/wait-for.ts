@@ -20,19 +20,19 @@ export function waitForRule(waitFor: WaitFor, hasEnded = (_object: KubeObject) =
       return judgeWaitFor(object, waitFor)
     },
   }
-  return addCheck(rule, (own, object) => {
-    if (waitFor.type === 'delete') return assessAwaitedDeletion(own, object)
-    return own.ready && hasEnded(object) ? { ...own, completed: true } : own
+  return addCheck(rule, (assessment, object) => {
+    if (waitFor.type === 'delete') return assessAwaitedDeletion(assessment, object)
+    return assessment.ready && hasEnded(object) ? { ...assessment, completed: true } : assessment
   })
 }
 
 /** The assessment of an object whose deletion is awaited: its deletion is no problem, but finalizers may delay it. */
 function assessAwaitedDeletion(
-  own: Assessment,
+  assessment: Assessment,
   { metadata: { deletionTimestamp, finalizers = [] } }: KubeObject,
 ): Assessment {
   const isHeld = deletionTimestamp !== undefined && finalizers.length > 0
-  return { ...own, problems: [], message: isHeld ? own.message : stillExists }
+  return { ...assessment, problems: [], message: isHeld ? assessment.message : stillExists }
 }
 
 const stillExists = 'still exists, waiting for its deletion'
