@@ -13,7 +13,7 @@ import { stringsToMask } from './secret-values.ts'
 
 interface ClientOptions {
   readonly clock: Clock
-  /** The client calls this with every secret that it reads from plugins and files, before it uses the secret. */
+  /** Called with every secret from a plugin or file, before the client uses the secret. */
   readonly mask: (secret: string) => void
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
@@ -23,16 +23,16 @@ interface ClientOptions {
 
 interface RequestOptions {
   readonly accept?: string
-  /** A document to post, as JSON. Without it, the request is a GET. */
+  /** A document to post as JSON. Without a document, the request is a GET. */
   readonly post?: object
   /** How the server may compress its answer. Default gzip. */
   readonly encoding?: 'gzip' | 'identity'
-  /** Time limit of the whole answer, or of opening a stream. Default `requestMs`. */
+  /** Time limit for the whole answer, or for opening a stream. Default `requestMs`. */
   readonly timeoutMs?: number
   /** For long answers, instead of `timeoutMs`: the maximum time without a byte. */
   readonly silenceMs?: number
   readonly maxBytes?: number
-  /** Called with the size of each part of an answer; ends the request if it throws. */
+  /** Called with the size of each part of the answer. If the function throws, the request ends. */
   readonly onBytes?: (bytes: number) => void
   readonly signal?: AbortSignal
   /** Whether the field sets in `managedFields` are needed. */
@@ -46,9 +46,9 @@ interface Session {
 
 /**
  * HTTP client for JSON, text and streams. Failures are an `ApiError` (the server answered with an error), a
- * `ConnectionError` (no answer, or an unreadable one) or a `UserError` (the credentials cannot be read).
- * If the server answers 401, the client reads the credentials again and repeats the request once. It also renews an
- * expired credential of an exec plugin.
+ * `ConnectionError` (no readable answer) or a `UserError` (the credentials cannot be read).
+ * If the server answers 401, the client reads the credentials again and repeats the request once. The client also
+ * renews expired credentials of an exec plugin.
  */
 export class Client {
   readonly #kubeconfig: Kubeconfig
@@ -121,8 +121,8 @@ export class Client {
   }
 
   /**
-   * Runs work that sends its own request, with the URL of a path and the credentials: for a WebSocket. Rejects as the
-   * other requests do. After a 401, repeats the work once with new credentials.
+   * Calls `work` with the URL and the credentials of a request, so that `work` can open a WebSocket. Rejects like the
+   * other requests. After a 401, calls `work` once more with new credentials.
    */
   withCredentials<T>(
     path: string,
@@ -153,7 +153,7 @@ export class Client {
     return this.#runAuthorized((session) => this.#sendOnce(session, path, options, signal))
   }
 
-  /** Runs an attempt, and repeats it with new credentials after a 401. */
+  /** Runs an attempt. After a 401, runs the attempt once more with new credentials. */
   async #runAuthorized<T>(attempt: (session: Session) => Promise<T>): Promise<T> {
     const session = await this.#currentSession()
     try {
@@ -190,7 +190,7 @@ export class Client {
     const kubeconfig = load()
     kubeconfig.secrets.forEach(this.#mask)
     const { exec, execCluster } = kubeconfig
-    // Loaded only for a plugin: the start is faster without `node:child_process`.
+    // Loaded only if a plugin is used: the start is faster without `node:child_process`.
     const credential = exec
       ? await (await import('./exec-plugin.ts')).runExecPlugin(
           exec,
@@ -241,12 +241,12 @@ export class Client {
     if (token !== undefined) request.headers = { ...request.headers, Authorization: `Bearer ${token}` }
     const headers = request.headers as http.OutgoingHttpHeaders
     this.#maskCredential(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
-    // The agent of a proxy makes its own TLS contexts.
+    // The agent for a proxy creates its own TLS contexts.
     if (kubeconfig.proxy !== undefined || url.protocol === 'http:') return request
     return { ...request, secureContext: this.#secureContextOf(request) }
   }
 
-  /** All connections with the same certificates share a context, because the certificates are parsed for each context. */
+  /** Connections with the same certificates share a TLS context, because Node parses the certificates for each context. */
   #secureContextOf({ ca, cert, key }: https.RequestOptions): SecureContext {
     const certificates = String([ca, cert, key])
     if (this.#secureContext?.certificates !== certificates)
@@ -266,8 +266,8 @@ export class Client {
 }
 
 /**
- * Sends one request; resolves with the headers. If the server has just closed a connection of the pool, the request is
- * repeated on another one.
+ * Sends one request, and resolves once the headers of the response arrive. If the server has just closed a pooled
+ * connection, sends the request again on another connection.
  */
 async function sendRequest(url: URL, options: https.RequestOptions, body?: string): Promise<IncomingMessage> {
   for (;;) {
@@ -285,17 +285,17 @@ async function sendRequest(url: URL, options: https.RequestOptions, body?: strin
   }
 }
 
-/** The error of a failed request, with the message of its Status object if it has one. */
+/** Reads the error from the response to a failed request: the message of its Status object, or a line of plain text. */
 export async function readApiError(response: IncomingMessage): Promise<ApiError> {
   const text = await readTextBody(response, maxErrorBytes).catch(() => '')
   const { statusCode = 0, statusMessage, headers } = response
   const line = /^[\w ,.'-]{1,200}\s*$/.test(text) ? text.trim() : ''
   const message = line || statusMessage || 'no reason given'
-  // Proxies and load balancers answer in HTML, a server that expects TLS with one line of text.
+  // Proxies and load balancers answer in HTML. A server that expects TLS answers with one line of text.
   return errorFromStatus(jsonValue(text), statusCode, message, parseRetryAfter(headers['retry-after']))
 }
 
-/** Milliseconds to wait. The API server writes seconds; another form counts as absent. */
+/** The delay in milliseconds. The API server writes seconds; any other form is ignored. */
 function parseRetryAfter(header: string | undefined): number | undefined {
   return /^\d+$/.test(header ?? '') ? Number(header) * 1000 : undefined
 }
@@ -306,13 +306,13 @@ function unreadableCredentialsError(user: string, error: unknown): UserError {
   return new UserError([{ input: 'kubeconfig', message }], 'credentials-expired')
 }
 
-/** The body of an answer, gunzipped if needed: a proxy may compress it although the request forbids it. */
+/** The body of a response, decompressed if needed: a proxy may compress the body although the request forbids it. */
 function decompressedBody(response: IncomingMessage): Readable {
-  // Codings are case-insensitive, and x-gzip is another name (RFC 9110, 8.4.1).
+  // Names of encodings are case-insensitive, and `x-gzip` also means gzip (RFC 9110, 8.4.1).
   if (!/^(?:x-)?gzip$/i.test(response.headers['content-encoding'] ?? '')) return response
-  // Loaded only for a compressed answer; synchronously, since an error of the response needs a listener at once.
+  // Loaded only for a compressed body. The load is synchronous, because the response needs an error listener at once.
   const { constants, createGunzip } = process.getBuiltinModule('node:zlib')
-  // A failure of either stream destroys the other; reading then rejects.
+  // If one stream fails, the other is destroyed too, and reading rejects.
   return pipeline(response, createGunzip({ flush: constants.Z_SYNC_FLUSH }), () => {})
 }
 
@@ -320,9 +320,7 @@ async function readTextBody(response: IncomingMessage, maxBytes: number): Promis
   return (await readBytes(response, maxBytes)).toString('utf8')
 }
 
-/**
- * The body of an answer (the API server compresses above 128 KiB). Throws beyond `maxBytes`, to protect the runner's memory.
- */
+/** Reads a body. If the decompressed body is larger than `maxBytes`, throws to protect the runner's memory. */
 async function readBytes(
   response: IncomingMessage,
   maxBytes: number,

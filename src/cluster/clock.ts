@@ -5,7 +5,7 @@ import { ConnectionError } from './failures.ts'
 const clockCheckMs = suspendedMs / 10
 
 /**
- * Time and randomness; tests inject their own.
+ * The source of time and random numbers; tests use their own.
  * `now`: milliseconds since the epoch on this machine's clock; `random`: in [0, 1).
  */
 export interface Clock {
@@ -16,9 +16,9 @@ export interface Clock {
 }
 
 /**
- * Starts at the machine's time and never goes back: later corrections of the machine's clock have no effect. Time during
- * which the process is suspended does not count: the API server could not answer then, so nothing may time out.
- * @param uptimeMs a count of milliseconds that never goes back
+ * Creates a clock that starts at the machine's time and never goes back. Later corrections of the machine's clock have no
+ * effect. While the process is suspended, the clock stands still: no answer can arrive, so nothing may time out.
+ * @param uptimeMs returns a number of milliseconds that never decreases
  */
 export function createSystemClock(uptimeMs: () => number): Clock {
   let offsetMs = Date.now() - uptimeMs()
@@ -37,7 +37,7 @@ export function createSystemClock(uptimeMs: () => number): Clock {
     const wait = (ms: number) => {
       timer = setTimeout(() => {
         const remainingMs = dueAt - now()
-        // A timer may be early by some milliseconds. A longer time remains only after a suspension.
+        // A timer may fire some milliseconds early. More time remains only if the process was suspended.
         if (remainingMs > clockCheckMs) wait(remainingMs)
         else callback()
       }, ms)
@@ -50,7 +50,7 @@ export function createSystemClock(uptimeMs: () => number): Clock {
 
 export const systemClock: Clock = createSystemClock(() => Number(process.hrtime.bigint() / 1_000_000n))
 
-/** Waits `delayMs`, or until the signal is aborted; never rejects. */
+/** Waits for `delayMs`, or until the signal is aborted. Never rejects. */
 export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -59,7 +59,7 @@ export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal):
   cancel()
 }
 
-/** The result of the work; undefined if the signal is aborted first: the work continues, and its error is ignored. */
+/** The result of `work`; undefined if the signal is aborted first. Then `work` continues, but its result is ignored. */
 export async function awaitUnlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   const stop = () => resolve(undefined)
@@ -73,7 +73,7 @@ export async function awaitUnlessAborted<T>(work: Promise<T>, signal: AbortSigna
   }
 }
 
-/** The result of the work; undefined if `limitMs` have passed first. */
+/** The result of `work`; undefined if `work` takes longer than `limitMs`. */
 export async function awaitAtMost<T>(clock: Clock, limitMs: number, work: Promise<T>): Promise<T | undefined> {
   const late = new AbortController()
   const cancel = clock.after(limitMs, () => late.abort())
@@ -89,8 +89,8 @@ export function noAnswerError(limitMs: number): ConnectionError {
 }
 
 /**
- * Runs work with a time limit. Rejects with a `ConnectionError` (ETIMEDOUT) if `timeoutMs` have passed since the start
- * or the last call of `extend`. If a signal is aborted, rejects with the reason of that signal.
+ * Runs `work` with a time limit. Rejects with a `ConnectionError` (ETIMEDOUT) if `timeoutMs` have passed since the start
+ * or since the last call of `extend`. If a signal is aborted, rejects with the reason of the signal.
  */
 export async function withTimeout<T>(
   clock: Clock,
@@ -118,21 +118,21 @@ export async function withTimeout<T>(
 /**
  * How far the server's clock is ahead of the local clock, calculated from the `Date` headers of answers.
  *
- * The server writes the date (in whole seconds) between the sending of a request and the receipt of its answer. Each
- * answer therefore gives a lowest and a highest possible offset.
+ * The server writes the date, in whole seconds, after the client sends a request and before the client receives the
+ * answer. So each answer limits the offset to a range.
  */
 export class ServerOffset {
   #low = Number.NEGATIVE_INFINITY
   #high = Number.POSITIVE_INFINITY
 
-  /** `sentAt` and `receivedAt`: milliseconds since the epoch on the local clock. An invalid date is ignored. */
+  /** Narrows the range of the offset. `sentAt` and `receivedAt` are times of the local clock. Ignores an invalid date. */
   addDateHeader(date: string | undefined, sentAt: number, receivedAt: number): void {
     const written = Date.parse(date ?? '')
     if (Number.isNaN(written)) return
     const low = written - receivedAt
     const high = written + 999 - sentAt
     const contradicts = low > this.#high || high < this.#low
-    // If a clock was corrected, the old bounds are wrong.
+    // The ranges do not overlap: one of the clocks was corrected, so the old range is wrong.
     this.#low = contradicts ? low : Math.max(this.#low, low)
     this.#high = contradicts ? high : Math.min(this.#high, high)
   }
@@ -143,7 +143,7 @@ export class ServerOffset {
   }
 }
 
-/** Limits how many callers run at a time; the others wait in order. */
+/** Limits how many callers run at a time. Further callers wait in order. */
 export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -156,7 +156,7 @@ export class Semaphore {
     return this.#free === 0
   }
 
-  /** Runs work once a slot is free, and frees the slot at its end. */
+  /** Runs `work` once a slot is free, then frees the slot. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     await this.acquire()
     try {

@@ -25,42 +25,40 @@ import { FirstLists, Reflector, type Sink, withoutResourceVersion } from './refl
 import { Secrets } from './secrets.ts'
 import { isSupersetOf } from './store.ts'
 
-/** How `connect` prepares the connection to the API server (`Cluster`). */
+/** Options for `connect`. */
 interface ConnectOptions {
   readonly clock?: Clock
-  /** Called with every secret: from the kubeconfig in `connect`, from plugins and token files when they are read. */
+  /** Called with every secret of the kubeconfig, of credential plugins and of token files. */
   readonly mask: (secret: string) => void
-  /** Called in `connect` with the place of the kubeconfig, if the input is empty. */
+  /** If the input `kubeconfig` is empty, called with the place where `connect` found the kubeconfig. */
   readonly onSource?: (source: string) => void
-  /** How long the first requests are repeated, in milliseconds: at most `maxInitialMs`, which is also used for 0. */
+  /** How long failed first requests are repeated, in milliseconds. At most `maxInitialMs`; 0 means `maxInitialMs`. */
   readonly timeoutMs?: number
-  /** Collects every secret of the credentials and of objects, and redacts everything that leaves the process. */
+  /** Collects the secrets of credentials and objects, and redacts the output of the process. */
   readonly secrets?: Secrets
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
   readonly places?: KubeconfigPlaces
-  /** Whether this process opens TLS connections to the API server only. */
+  /** Whether this process opens no TLS connection except to the API server. */
   readonly isOnlyServer?: boolean
-  /** Whether each request is listed once, and nothing is watched. */
+  /** Whether the objects of each request are listed once and not watched. */
   readonly isSingleCheck?: boolean | undefined
 }
 
-/**
- * Reads the kubeconfig and masks its secrets; sends no request yet. Throws a `UserError` when the kubeconfig cannot be used.
- */
+/** Reads the kubeconfig and masks its secrets. Sends no request. Throws a `UserError` if the kubeconfig cannot be used. */
 export function connect(input: KubeconfigInput, options: ConnectOptions): Cluster {
   const places = options.places ?? defaultPlaces
   const load = () => loadKubeconfig(input, places)
   const kubeconfig = load()
   const secrets = options.secrets ?? new Secrets()
-  // Values of the cluster's Secrets are redacted in the output, but not masked for the rest of the job.
+  // Only credentials are masked for the whole job. Values of Secrets in the cluster are redacted only in the gate's output.
   const mask = (secret: string) => {
     options.mask(secret)
     secrets.add(secret)
   }
   kubeconfig.secrets.forEach(mask)
   if (kubeconfig.source !== undefined) options.onSource?.(kubeconfig.source)
-  // Node parses its 150 bundled authorities before the first connection, also when none of them is used.
+  // Saves time: Node would parse its 150 bundled certificate authorities before the first connection.
   if (options.isOnlyServer && kubeconfig.hasOwnAuthority) tls.setDefaultCACertificates?.([])
   const clock = options.clock ?? systemClock
   const { userAgent } = options
@@ -68,7 +66,7 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
   return new Cluster(kubeconfig, client, clock, secrets, options)
 }
 
-/** An access that the API server is asked about (SelfSubjectAccessReview, `resourceAttributes`). */
+/** A question to the API server: may these credentials do this? (SelfSubjectAccessReview, `resourceAttributes`) */
 export interface AccessQuestion {
   readonly verb: string
   readonly resource: string
@@ -77,12 +75,12 @@ export interface AccessQuestion {
   readonly name?: string | undefined
 }
 
-/** Access to a cluster that changes nothing in it. */
+/** Read-only access to a cluster: discovery, lists, watches, logs and port-forward. */
 export class Cluster {
   readonly context: string
-  /** Namespace of references without one: the input's, else the context's, else `default`. */
+  /** The namespace for references without a namespace: from the input, else from the context, else `default`. */
   readonly namespace: string
-  /** Redacts every object of the cluster; manifests redacted with it can be compared with them. */
+  /** Redacts every object of the cluster. Manifests that the same redactor redacts can be compared with the objects. */
   readonly redactor: Redactor
   readonly #knownSecrets: Secrets
   readonly #kubeconfig: Kubeconfig
@@ -91,7 +89,7 @@ export class Cluster {
   readonly #initial: Pick<ConnectOptions, 'timeoutMs' | 'isSingleCheck'>
   readonly #reflectors = new Map<string, Reflector>()
   #firstLists: FirstLists
-  /** The lists of whole objects that `selectPresent` has read. */
+  /** The lists of whole objects that `tryListObjects` has read. */
   readonly #lists: { readonly request: WatchRequest; readonly list: List }[] = []
   #discovered: (Discovery & { readonly at: number }) | undefined
   #discovering: Promise<Discovery> | undefined
@@ -117,7 +115,7 @@ export class Cluster {
     this.#firstLists = new FirstLists(clock)
   }
 
-  /** The API server's version (`v1.34.4`), after discovery and if it may be read. */
+  /** The version of the API server (`v1.34.4`). Undefined before discovery, or if the version cannot be read. */
   get version(): string | undefined {
     return this.#version
   }
@@ -126,14 +124,14 @@ export class Cluster {
     return { ...this.#kubeconfig, ...this.#initial, clock: this.#clock }
   }
 
-  /** Server time minus local time, in milliseconds; each answer makes it more exact. */
+  /** Server time minus local time, in milliseconds. Each answer of the server makes the value more exact. */
   get serverOffsetMs(): number {
     return this.#client.serverOffsetMs
   }
 
   /**
-   * Reads the resource types and the version of the server. Repeats the requests for `maxInitialMs` while the server does
-   * not answer, then throws a `UserError`; at once for refused credentials, missing access or a bad certificate.
+   * Reads the resource types and the version of the server. While the server does not answer, repeats the requests for up
+   * to `maxInitialMs`. Then throws a `UserError`. Refused credentials, denied access or a bad certificate fail at once.
    */
   async discover(): Promise<readonly ApiResource[]> {
     const forbidden = {
@@ -149,8 +147,8 @@ export class Cluster {
   }
 
   /**
-   * The objects that match a selector, before anything is watched. Repeats the request like `discover`, and throws a
-   * `UserError` if only the user can correct the cause, such as a forbidden list.
+   * Lists the objects of a request at the start of the gate. Repeats the list like `discover`. Throws a `UserError` if the
+   * list fails for good, for example because the list is forbidden.
    */
   async listObjects(request: WatchRequest): Promise<readonly KubeObject[]> {
     const { kind, labelSelector, namespace } = request
@@ -163,9 +161,9 @@ export class Cluster {
   }
 
   /**
-   * The objects that match a request, or only their metadata, read as in `select`. If whole objects are read, a later
-   * watch of these objects begins with this list.
-   * @returns undefined if the list is forbidden, or if the server fails at this kind `maxKindErrors` times
+   * Lists the objects of a request like `listObjects`, or only their metadata. A later watch of the same objects starts
+   * from this list if it contains whole objects.
+   * @returns undefined if the list is forbidden, or after `maxKindErrors` server errors
    */
   async tryListObjects(request: WatchRequest, metadataOnly: boolean): Promise<readonly KubeObject[] | undefined> {
     const forbidden = { action: `list ${request.kind}`, remedy: '' }
@@ -183,13 +181,13 @@ export class Cluster {
     return list?.items
   }
 
-  /** The present objects of a request. Rejects with a 404 if the server does not have the kind. */
+  /** Lists the objects of a request once. Rejects with a 404 if the server does not serve the kind. */
   async #list(request: WatchRequest, metadataOnly?: boolean): Promise<List> {
     const options = { metadataOnly, keepsFieldSets: this.redactor.keepsRecordsOf(request) }
     return listAll(this.#client, await this.#collectionPath(request), request, this.redactor.redact, options)
   }
 
-  /** One present object. Rejects with a 404 if there is none. */
+  /** Reads one object. Rejects with a 404 if the object does not exist. */
   async get(reference: ObjectName): Promise<KubeObject> {
     const path = `${await this.#collectionPath(reference)}/${encodeURIComponent(reference.name)}`
     const keepsFieldSets = this.redactor.keepsRecordsOf(reference)
@@ -198,7 +196,7 @@ export class Cluster {
     )
   }
 
-  /** Lists one object of each request. Returns the refusals of access; other failures are ignored. */
+  /** Lists one object of each request, and returns the requests that the server forbids. Other failures are ignored. */
   async findDeniedAccess(requests: readonly WatchRequest[]): Promise<readonly Failure[]> {
     const answers = await Promise.all(
       requests.map(async (request) => {
@@ -216,7 +214,7 @@ export class Cluster {
     return answers.flatMap((failure) => failure ?? [])
   }
 
-  /** The denial of access to logs in a namespace. The server checks permission first, so the pod need not exist. */
+  /** Whether reading logs is forbidden in a namespace. The server checks permission first, so the pod need not exist. */
   async #findDeniedLogs({ apiVersion, kind, namespace = 'default' }: WatchRequest): Promise<Failure | undefined> {
     const name = 'rollout-gate'
     try {
@@ -227,7 +225,7 @@ export class Cluster {
     }
   }
 
-  /** Watches a request and reports to the sink. A request that is watched already is ignored. */
+  /** Watches the objects of a request and reports changes to the sink. Ignores a request that is already watched. */
   watch(request: WatchRequest, sink: Sink): void {
     const wide = this.#lists.find((each) => isSupersetOf(each.request, request))
     const watched = wide?.request ?? request
@@ -235,29 +233,29 @@ export class Cluster {
     void this.#addReflector(watched, sink, { firstList: wide?.list }).run()
   }
 
-  /** Lists watched requests again. Resolves once the sinks received the differences, or the failure of a request. */
+  /** Lists watched objects again. Resolves once the sinks have received the differences, or the failure of a list. */
   async refresh(requests: readonly WatchRequest[]): Promise<void> {
     await Promise.all(requests.map((request) => this.#reflectors.get(requestKey(request))?.refresh()))
   }
 
-  /** See `readLog`. Before a long log is cut, the secrets that are known by then are redacted. */
+  /** See `readLog`. All known secrets are redacted before a long log is cut. */
   readLog(request: LogRequest): Promise<LogTail> {
     return readLog(this.#client, request, this.#knownSecrets.redact)
   }
 
-  /** See `followLog`. Before a long line is cut, the secrets that are known by then are redacted. */
+  /** See `followLog`. All known secrets are redacted before a long line is cut. */
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>> {
     return followLog(this.#client, request, signal, this.#knownSecrets.redact)
   }
 
   /** See `forwardPort`. */
   async forwardPort(port: PodPort, signal: AbortSignal): Promise<Duplex> {
-    // Loaded when it is used: other gates start faster without it.
+    // Loaded on first use: a gate without `http-checks` starts faster.
     const { forwardPort } = await import('./port-forward.ts')
     return forwardPort(this.#client, port, signal)
   }
 
-  /** Whether the credentials permit this access; undefined if the server does not answer the question. */
+  /** Whether the credentials permit this access; undefined if the server does not support the question. */
   async isPermitted(access: AccessQuestion): Promise<boolean | undefined> {
     const spec = { resourceAttributes: access }
     const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec }
@@ -274,21 +272,21 @@ export class Cluster {
   }
 
   /**
-   * Sends requests at the start of the gate, and repeats them while the server does not answer, as `discover` does.
+   * Sends requests at the start of the gate. While the server does not answer, repeats the requests like `discover`.
    * @throws UserError
    */
   retryInitialRequests<T>(requests: () => Promise<T>): Promise<T> {
     return retryInitialRequests(this.#connection, { action: 'use the API', remedy: '' }, requests)
   }
 
-  /** Ends all watches; their sinks are not called again. */
+  /** Ends all watches. No sink is called again. */
   endWatches(): void {
     for (const reflector of this.#reflectors.values()) reflector.close()
     this.#reflectors.clear()
     this.#firstLists = new FirstLists(this.#clock)
   }
 
-  /** Ends all requests and watches; the sinks are not called again. */
+  /** Ends all requests and watches. No sink is called again. */
   close(): void {
     this.#closed = true
     this.endWatches()
@@ -317,9 +315,9 @@ export class Cluster {
   }
 
   /**
-   * A watch with a label selector reports an object that stops matching as deleted (kubernetes.io/docs/reference/using-api/
-   * api-concepts, "watch"). If another watch contains the object, that watch reports its state. Otherwise the object is
-   * watched by name until its deletion. Resolves once the sink received its state.
+   * If the labels of an object no longer match, a watch with a label selector reports the object as deleted
+   * (kubernetes.io/docs/reference/using-api/api-concepts, "watch"). So the object is watched by name until its deletion,
+   * unless another watch contains the object. Resolves once the sink has received the state of the object.
    */
   async #watchUnmatched(object: KubeObject, sink: Sink): Promise<void> {
     if ([...this.#reflectors.values()].some((reflector) => reflector.hasObject(object))) return
@@ -341,14 +339,14 @@ export class Cluster {
         reflector.close()
       }
     }
-    // The known object has no resource version here, because the change with the present version must still be reported.
+    // Without its resource version, the object differs from the object in the list, so the sink receives the change.
     const reflector = this.#addReflector(request, report, { known: withoutResourceVersion(object) })
     const answered = reflector.refresh()
     void reflector.run()
     await answered
   }
 
-  /** The path of a request's collection. Repeats discovery for an unknown kind: its CRD may be new. */
+  /** The path of a request's collection. For an unknown kind, repeats discovery: the CRD may be new. */
   async #collectionPath(request: WatchRequest): Promise<string> {
     const known = this.#discovered
     const kind = servedKind(request)
@@ -363,7 +361,7 @@ export class Cluster {
     return collectionPath(resource, request.namespace)
   }
 
-  /** Whether the server has a kind. A recent answer without the kind is used again; otherwise the server is asked. */
+  /** Whether the server has a kind. Discovery is repeated, unless recent discovery shows that the kind is missing. */
   async #kindState(request: WatchRequest): Promise<KindState> {
     const known = this.#discovered
     const isRecent = known !== undefined && this.#clock.now() - known.at < rediscoveryMs
@@ -388,8 +386,8 @@ export class Cluster {
 }
 
 /**
- * Whether no object can match a request that has a name: the namespace is missing for a namespaced kind, or is set for a
- * cluster-scoped kind. Custom resources may contain such names. They must not be searched in all namespaces.
+ * Whether a request with a name lacks the namespace of a namespaced kind, or has a namespace for a cluster-scoped kind. A
+ * custom resource may contain such a reference. No object matches it, so other namespaces must not be searched.
  */
 function hasWrongScope({ namespaced }: ApiResource, { name, namespace }: WatchRequest): boolean {
   return name !== undefined && namespaced !== (namespace !== undefined)

@@ -1,21 +1,21 @@
-/* Keeps the memory of many objects small: field sets are not parsed, and equal parts of objects are kept once. */
+/* Saves memory for many objects: skips field sets when parsing JSON, and stores equal parts of objects only once. */
 
-/** How a field set in `managedFields` begins, in the JSON of an API server: both serializers write these keys in a row. */
+/** The start of a field set in the JSON of an API server: both JSON serializers write these two keys one after the other. */
 const fieldSetStart = Buffer.from('"fieldsType":"FieldsV1","fieldsV1":{')
 
 const [quote, backslash, open, close] = Buffer.from('"\\{}')
 
 /**
- * Parses the JSON of an API server, with empty field sets in `managedFields`: field sets are up to half of a pod's JSON,
- * and are needed only where records are kept (`keepRecordsOf`).
- * @param json is changed; nothing else may refer to it
+ * Parses the JSON of an API server without the field sets in `managedFields`. Field sets are up to half of a pod's JSON,
+ * and are needed only for objects with records (`keepRecordsOf`).
+ * @param json is overwritten, so no other code may use it
  * @throws SyntaxError
  */
 export function parseJson(json: Buffer): unknown {
   return JSON.parse(withoutFieldSets(json).toString('utf8'))
 }
 
-/** The JSON with empty field sets. The search finds nothing in strings, because they contain no unescaped quote. */
+/** Empties each field set. The search finds no match inside a JSON string, because quotes are escaped there. */
 function withoutFieldSets(json: Buffer): Buffer {
   let length = 0
   let start = 0
@@ -33,7 +33,7 @@ function withoutFieldSets(json: Buffer): Buffer {
   return json.subarray(0, length)
 }
 
-/** The index of the brace that closes an object, or the length of a text that ends before. `at`: after its opening brace. */
+/** The index of the brace that closes an object, or the length if the brace is missing. `at`: after the opening brace. */
 function endOfObject(json: Buffer, at: number): number {
   let depth = 1
   let isText = false
@@ -49,9 +49,9 @@ function endOfObject(json: Buffer, at: number): number {
 }
 
 /**
- * Returns `known` if both values have the same JSON. Otherwise returns `value`, and replaces its parts that are equal in
- * `known`: equal parts of many objects are kept in memory once.
- * @param value is changed; nothing else may refer to it
+ * Returns `existing` if both values are equal. Otherwise returns `value`, but with the equal parts of `existing` in place
+ * of its own equal parts. So equal parts of many objects are in memory only once.
+ * @param value is changed, so no other code may use it
  */
 export function shareEqualParts<T>(value: T, existing: unknown): T {
   if (typeof value !== 'object' || value === null || typeof existing !== 'object' || existing === null)
@@ -62,7 +62,7 @@ export function shareEqualParts<T>(value: T, existing: unknown): T {
   let isSame = names.length === Object.keys(existingParts).length
   for (const name of names) {
     const other = Object.hasOwn(existingParts, name) ? existingParts[name] : undefined
-    // If the key is `__proto__`, it is an own key already, so this sets a field and not the prototype.
+    // Safe for the key `__proto__`: `parts` has an own property of that name, so this does not set the prototype.
     const shared = shareEqualParts(parts[name], other)
     parts[name] = shared
     isSame &&= shared === other
@@ -82,7 +82,7 @@ export function mapArray(values: unknown[], map: (value: unknown) => unknown): u
   return changed ?? values
 }
 
-/** Like `mapArray`, for objects. The copy has an own key `__proto__` if the object has one, so setting it is safe. */
+/** Like `mapArray`, for the fields of an object. A field named `__proto__` stays a field and never sets the prototype. */
 export function mapObject(
   object: Record<string, unknown>,
   map: (value: unknown, name: string) => unknown,
@@ -98,7 +98,7 @@ export function mapObject(
   return changed ?? object
 }
 
-/** An object without fields by which JavaScript converts it to a text or number: no field of Kubernetes has these names. */
+/** Removes the fields `toString` and `valueOf`, which break conversions in JavaScript. Kubernetes has no such fields. */
 export function withoutConversionMethods(object: Record<string, unknown>): Record<string, unknown> {
   if (!Object.hasOwn(object, 'toString') && !Object.hasOwn(object, 'valueOf')) return object
   const { toString: _, valueOf: __, ...others } = object

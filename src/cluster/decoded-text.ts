@@ -1,15 +1,15 @@
 /**
- * What a reader sees of a text, and what the text encodes. Secrets are searched in these forms: an escape sequence or an
- * invisible character inside a secret, or an encoding of some of its characters, does not hide the secret.
+ * Removes terminal escapes and invisible characters from a text, and decodes the text. Secrets are searched in the
+ * results, so that an escape, an invisible character or an encoding inside a secret does not hide the secret.
  */
 
-/** ANSI escapes: operating system and device strings up to their end, control sequences, two-character escapes. */
+/** ANSI escapes: operating system commands, device control strings, control sequences, and two-character escapes. */
 const ansiEscapes =
   /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n\r]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\^-~]/g
 const escapeCharacter = /[\x1b\x80-\x9f]/
-/** Control characters except white space, other invisible characters, and the `\r` in a line break of Windows. */
+/** Invisible characters: control characters other than white space, format characters, and the `\r` before a `\n`. */
 const invisibles = /\r(?=\n)|(?![\t\n\v\f\r\x85])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|\p{Cs}/gu
-/** Matches all but ASCII, letters of Latin-1, punctuation, arrows and marks: most texts contain nothing else. */
+/** Finds a character that may be invisible. Most texts contain only visible ASCII, Latin-1, punctuation and arrows. */
 const mayNeedStripping = /[^\t\n -~\xa1-\xac\xae-\xff\u2010-\u2027\u2190-\u27ff]/
 
 /** A text without terminal escapes, such as colours. */
@@ -17,24 +17,24 @@ export function withoutEscapes(text: string): string {
   return escapeCharacter.test(text) ? text.replace(ansiEscapes, '') : text
 }
 
-/** A text without terminal escapes and invisible characters. White space stays. */
+/** A text without terminal escapes and invisible characters, but with its white space. */
 export function visibleText(text: string): string {
   return mayNeedStripping.test(text) ? text.replace(ansiEscapes, '').replace(invisibles, '') : text
 }
 
-/** A text without invisible characters; of a terminal escape, the visible characters stay. */
+/** A text without invisible characters. The visible characters of a terminal escape stay. */
 export function withoutInvisible(text: string): string {
   return mayNeedStripping.test(text) ? text.replace(invisibles, '') : text
 }
 
-/** A text that was made from an original text, and the parts of the original from which its parts were made. */
+/** A text that was decoded from an original text. `originOf` finds the part of the original for a part of this text. */
 export interface DecodedText {
   readonly text: string
-  /** The part of the original text from which a part of this one was made. */
+  /** Returns the range in the original text that a range of this text comes from. */
   readonly originOf: (start: number, end: number) => readonly [start: number, end: number]
 }
 
-/** A replacement: the part of the source (`from`, `to`), and its place (`at`, `length`) in the result. */
+/** One replacement: the replaced range in the source (`from`, `to`), and the new text in the result (`at`, `length`). */
 interface Edit {
   readonly at: number
   readonly length: number
@@ -43,9 +43,9 @@ interface Edit {
 }
 
 /**
- * The forms of a text in which secrets are searched: the text itself, without escapes and invisible characters, and
- * decoded up to three times (for JSON within JSON). Each form differs from the one before. The letter after a lone
- * escape character is taken for the end of an escape, so another form lacks only the invisible characters.
+ * The forms of a text in which secrets are searched: the text itself, the text without escapes and invisible characters,
+ * and the text decoded up to three times (for JSON within JSON). A letter after a lone escape character looks like the
+ * end of an escape. So there is also a form in which only the invisible characters are removed.
  */
 export function decodedTexts(text: string): readonly DecodedText[] {
   const found: DecodedText[] = []
@@ -56,7 +56,7 @@ export function decodedTexts(text: string): readonly DecodedText[] {
     for (const source of stripped.length === 0 ? [form] : stripped) {
       if (depth === maxDecodings || !mayBeEncoded.test(source.text)) continue
       const shown = withoutHiddenEscapes(source)
-      // An escaped invisible character may separate the bytes of a character, or begin an octal escape: try both.
+      // An escaped invisible character may stand between the bytes of a character, or begin an octal escape. Try both.
       for (const each of shown === source ? [source] : [shown, source]) {
         const decoded = replaceParts(each, encodedParts, decodePart)
         if (decoded !== source) add(decoded, depth + 1)
@@ -69,22 +69,18 @@ export function decodedTexts(text: string): readonly DecodedText[] {
 
 const indentation = /\n[ \t]+/g
 
-/** The text without invisible characters, without escape sequences if there may be some, and without indentation. */
+/** The text without invisible characters and indentation. If the text has terminal escapes, also without these escapes. */
 function strippedForms(source: DecodedText): readonly DecodedText[] {
   const isPlain = !mayNeedStripping.test(source.text)
   if (isPlain && !source.text.includes('\n')) return []
-  const escaped = escapeCharacter.test(source.text) ? [replaceParts(source, ansiEscapes, nothing)] : []
+  const escaped = escapeCharacter.test(source.text) ? [replaceParts(source, ansiEscapes, () => '')] : []
   return [source, ...escaped]
-    .map((each) => (isPlain ? each : replaceParts(each, invisibles, nothing)))
+    .map((each) => (isPlain ? each : replaceParts(each, invisibles, () => '')))
     .map((each) => replaceParts(each, indentation, () => '\n'))
     .filter((form) => form !== source)
 }
 
-function nothing(): string {
-  return ''
-}
-
-/** Replaces the parts that match; without any, returns `source`. @param replace gets a part, and whether it is cut */
+/** Replaces every match; returns `source` if there is none. `isCut`: whether the text is cut (`…`) after the match. */
 function replaceParts(
   source: DecodedText,
   pattern: RegExp,
@@ -111,16 +107,16 @@ function replaceParts(
   }
 }
 
-/** As in JSON that contains a text of JSON. */
+/** How often a text is decoded: JSON may contain JSON as a string. */
 const maxDecodings = 3
 
-/** Doubled quotes, up to four pairs. Beside punctuation, a pair may be an empty text, or the end of a quoted text. */
+/** Up to four pairs of doubled quotes inside a text. Next to punctuation, a pair may be an empty string instead. */
 const doubledQuote =
   /(?<=[^\s"'=:,({[])(?:(?:''){1,4}|(?:""){1,4})(?=[^"',)}\]])|(?:(?:''){1,4}|(?:""){1,4})(?=[^\s"'=:,)}\]])/
 const mayBeEncoded = new RegExp(`[%\\\\&]|${doubledQuote.source}`)
 /**
- * Characters that are written in another way: in URLs, HTML, strings of JSON, Go, Python, JavaScript, PHP and C, and
- * quotes within quotes of YAML, CSV, SQL or a shell. The last pattern matches an incomplete part before a cut.
+ * Encoded characters: in URLs and HTML, in strings of JSON and programming languages, and quotes within quotes of YAML,
+ * CSV, SQL or a shell. The last pattern matches an incomplete encoding before a cut (`…`).
  */
 const encodedParts = new RegExp(
   [
@@ -137,18 +133,18 @@ const encodedParts = new RegExp(
   'g',
 )
 
-/** Escapes of one character. */
+/** Escapes that stand for one character. */
 const characterParts =
   /\\(?:[0abfv]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8})|&#(?:\d{1,7}|[xX][0-9A-Fa-f]{1,6});/g
 
-/** The text without escapes of invisible characters. */
+/** The text without the escapes that stand for an invisible character. */
 function withoutHiddenEscapes(source: DecodedText): DecodedText {
   if (!/\\|&#/.test(source.text)) return source
   const shown = replaceParts(source, characterParts, (part) => (visibleText(decodePart(part)) === '' ? '' : part))
   return shown.text === source.text ? source : shown
 }
 
-/** The characters of parts. An invisible control character is left out. */
+/** The character for each short escape. Invisible control characters become an empty text. */
 const decodedParts: Readonly<Record<string, string>> = {
   ...{ '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&apos;': "'", '&nbsp;': ' ' },
   ...{ '\\n': '\n', '\\r': '\r', '\\t': '\t', '\\e': '\x1b' },
@@ -169,19 +165,19 @@ function decodePart(part: string, isCut = false): string {
   return /^\\[^\dUux]/.test(part) ? part.slice(1) : ''
 }
 
-/** As UTF-8, otherwise as Latin-1: Python writes `é` as `\xe9`. The start of a character before a cut is left out. */
+/** Decodes bytes as UTF-8, else as Latin-1 (Python writes `é` as `\xe9`). Omits an incomplete character before a cut. */
 function decodeBytes(digits: readonly string[], base: number, isCut: boolean): string {
   const bytes = Buffer.from(digits.map((each) => Number.parseInt(each, base)))
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: isCut })
   return text.includes('\uFFFD') ? bytes.toString('latin1') : text
 }
 
-/** The character with this code. Two halves of a character (surrogates) become one when they are joined. */
+/** The character with this code. A surrogate joins with the next surrogate to one character. */
 function decodeCharacter(code: number): string {
   return code <= 0x10ffff ? String.fromCodePoint(code) : ''
 }
 
-/** The last edit whose replacement does not begin after a place in the result. */
+/** The last edit whose replacement begins at or before a place in the result. */
 function lastEditUntil(edits: readonly Edit[], place: number): Edit | undefined {
   let [from, to] = [0, edits.length]
   while (from < to) {

@@ -4,15 +4,15 @@ import { type ApiResource, findResource } from './feed.ts'
 import type { KindName } from './objects.ts'
 import { groupOf } from './objects.ts'
 
-/** The kinds that a server serves. */
+/** The resource types that a server serves. */
 export interface Discovery {
-  /** The core group first, then the groups in the server's order; within a group the preferred version first. */
+  /** The core group comes first, then the other groups in the server's order. In a group, the preferred version is first. */
   readonly resources: readonly ApiResource[]
-  /** Group versions whose aggregated API server does not answer (`metrics.k8s.io/v1beta1`): resources may be missing. */
+  /** Group versions whose aggregated API server does not answer (`metrics.k8s.io/v1beta1`). Their resources may be missing. */
   readonly stale: readonly string[]
 }
 
-/** Asks for aggregated discovery (KEP-3352; beta in Kubernetes 1.27, stable in 1.30). Older servers use the last type. */
+/** Requests aggregated discovery (KEP-3352: beta in Kubernetes 1.27, stable in 1.30). Older servers choose the last type. */
 const accept = [
   'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
   'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList',
@@ -20,8 +20,8 @@ const accept = [
 ].join(',')
 
 /**
- * Reads the resource types that the server serves, in two requests. Group versions that do not answer are listed in `stale`.
- * Throws when `/api` or `/apis` cannot be read, or the server is older than Kubernetes 1.27.
+ * Reads the resource types that the server serves, in two requests.
+ * Throws if `/api` or `/apis` cannot be read, or if the server is older than Kubernetes 1.27.
  */
 export async function discover(client: Client): Promise<Discovery> {
   const [core, groups] = await Promise.all(
@@ -35,7 +35,7 @@ export async function discover(client: Client): Promise<Discovery> {
   }
 }
 
-/** `v1.34.4`; undefined if `/version` cannot be read. */
+/** The version of the API server, such as `v1.34.4`; undefined if `/version` cannot be read. */
 export async function readServerVersion(client: Client): Promise<string | undefined> {
   try {
     const version = (await client.requestJson('/version')) as { gitVersion?: unknown }
@@ -88,7 +88,8 @@ function readAggregatedGroups(groups: readonly AggregatedGroup[]): Discovery {
     for (const { version, freshness, resources: served } of versions ?? []) {
       if (freshness === 'Stale') stale.push(group === '' ? version : `${group}/${version}`)
       for (const resource of served ?? []) {
-        const { kind } = resource.responseKind ?? {}
+        const { responseKind, verbs, shortNames, categories } = resource
+        const kind = responseKind?.kind
         if (!kind) continue
         resources.push({
           group,
@@ -98,7 +99,7 @@ function readAggregatedGroups(groups: readonly AggregatedGroup[]): Discovery {
           namespaced: resource.scope === 'Namespaced',
           status: (resource.subresources ?? []).some(({ subresource }) => subresource === 'status'),
           singular: resource.singularResource || undefined,
-          ...names(resource),
+          ...{ verbs, shortNames, categories },
         })
       }
     }
@@ -106,14 +107,10 @@ function readAggregatedGroups(groups: readonly AggregatedGroup[]): Discovery {
   return { resources, stale }
 }
 
-function names({ verbs, shortNames, categories }: Pick<AggregatedResource, 'verbs' | 'shortNames' | 'categories'>) {
-  return { verbs, shortNames, categories }
-}
-
-/** Whether discovery contains a kind. `unknown`: it does not, but a version of the kind's group does not answer. */
+/** Whether discovery contains a kind. `unknown`: the kind is missing, but a version of its group does not answer. */
 export type KindState = 'served' | 'other-version' | 'gone' | 'unknown'
 
-/** Whether discovery contains the kind in this version. */
+/** Whether discovery contains a kind in the requested version, only in another version, or not at all. */
 export function kindState({ resources, stale }: Discovery, request: KindName): KindState {
   if (findResource(resources, request) !== undefined) return 'served'
   const group = groupOf(request.apiVersion)

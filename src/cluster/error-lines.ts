@@ -1,18 +1,18 @@
 import { jsonValue } from '../errors.ts'
 import { isObject } from './objects.ts'
 
-/* Finds the line of a container's log that looks like an error, and its message, in the formats of common loggers. */
+/* Finds the last line of a container's log that looks like an error, and the message in that line. */
 
-/** How many characters of a line are read. */
+/** The maximum number of characters of a line that are searched. */
 const longestRead = 4_096
 /** Numeric levels of pino and bunyan: 50 is error, 60 is fatal (https://getpino.io/#/docs/api?id=levels). */
 const pinoError = 50
 
-/** The words that loggers write for an error, in lower case. */
+/** The level names that loggers use for errors, in lower case. */
 const errorWords: ReadonlySet<string> = new Set(
   'e f err error eror fatal crit critical panic dpanic severe alert emerg emergency failure'.split(' '),
 )
-/** The fields of JSON logs with the level: of zap, logrus, bunyan, Google Cloud, Elastic, hclog, Serilog, MongoDB. */
+/** Fields for the level in JSON logs of zap, logrus, bunyan, Google Cloud, Elastic, hclog, Serilog and MongoDB. */
 const levelFields = [
   'level',
   'severity',
@@ -28,19 +28,18 @@ const levelFields = [
 const messageFields = ['msg', 'message', '@message', '@m', '@mt', 'event', 'body']
 const errorFields = ['err', 'error', 'exception', '@x']
 
-/** The level of a line of text, at its start: a word in capitals, `level=error`, `[emerg]`, or the letter of klog. */
+/** The level in a line of plain text: a word in capitals, `level=error`, `[emerg]`, or the first letter of a klog line. */
 const levelInText =
   /\b(TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|FATAL|CRIT|CRITICAL|SEVERE|PANIC|EMERG|ALERT)\b|\b(?:level|lvl|severity)="?(\w+)|\[(trace|debug|info|notice|warn|warning|error|crit|alert|emerg)\]|^([IWEF])\d{4} /
-/** The errors that programs without a logger write. */
+/** Errors that programs write without a logger. */
 const errorInText =
   /^\s*(?:panic|fatal(?: error)?|error)\b|\b(?:panic|error): |(?:Exception|Error)(?::|$)|^Exception in |^Caused by: |^Segmentation fault|\(core dumped\)/i
-/** A frame of a stack, which is no error: the name of its file may look like an error. */
+/** A stack frame is not an error, although its file name may look like one. */
 const stackFrame = /^\s+(?:at |File ")/
 
 /**
- * The last line of a container's log that looks like an error: by the level field of JSON, the level in a line of text, or
- * what programs write when they end (`panic:`, `java.io.IOException: …`). For a Python traceback, the result is the line of
- * the exception.
+ * Finds the last line of a container's log that looks like an error: by its level, or by what programs write when they
+ * crash (`panic:`, `java.io.IOException: …`). In a Python traceback, this is the line of the exception.
  * @returns the index of the line; -1 if no line looks like an error
  */
 export function findErrorLine(lines: readonly string[]): number {
@@ -48,7 +47,7 @@ export function findErrorLine(lines: readonly string[]): number {
   return lines.findLastIndex((line, index) => exceptions.has(index) || isErrorLine(line))
 }
 
-/** The message of a log line, without the other fields of JSON. */
+/** The message in a log line: for JSON, only the message and error fields; else the whole line. */
 export function messageOfLine(line: string): string {
   const fields = parseJsonFields(line)
   if (fields === undefined) return line.trim()
@@ -58,7 +57,7 @@ export function messageOfLine(line: string): string {
   return parts.length === 0 ? line.trim() : parts.join(': ')
 }
 
-/** The first line after each traceback that is not indented: a traceback ends with its exception. */
+/** The indexes of Python exceptions: in each traceback, the exception is the first line that is not indented. */
 function findExceptionLines(lines: readonly string[]): ReadonlySet<number> {
   const found = new Set<number>()
   let isTraceback = false
@@ -80,7 +79,7 @@ function isErrorLine(wholeLine: string): boolean {
   return !stackFrame.test(line) && errorInText.test(fields === undefined ? line : messageOfLine(wholeLine))
 }
 
-/** Whether the level of a line is that of an error; undefined without a level. */
+/** Whether a line has the level of an error; undefined if the line has no level. */
 function isErrorLevelInText(line: string): boolean | undefined {
   const word = levelInText
     .exec(line)

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { cutText, jsonValue, oneLine, UserError, withoutEnd } from '../errors.ts'
 import { credentialPluginMs } from '../thresholds.ts'
 
-/** The maximum length of a program's output in an error. */
+/** The maximum length of the plugin's output in an error message, in characters. */
 const outputLimit = 500
 
-/** The `exec` section of a kubeconfig's user (client.authentication.k8s.io/v1). */
+/** The `exec` section of a user in a kubeconfig (client.authentication.k8s.io/v1). */
 export interface ExecPlugin {
   readonly command: string
   readonly args?: readonly string[]
@@ -27,9 +27,9 @@ export interface ExecCredential {
 /**
  * Runs a credential plugin as kubectl does
  * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins). The plugin receives the
- * protocol version and, for `provideClusterInfo`, the cluster. It has a time limit and no terminal. client-node's own runner
- * does not do this: some plugins then fail or never end. Throws a `UserError` that names the program and a remedy, or the
- * reason of the signal, which ends the program.
+ * protocol version and, for `provideClusterInfo`, the cluster. The plugin has a time limit and no terminal; with
+ * client-node's runner, some plugins fail or never end. Rejects with a `UserError` that names the plugin and a remedy. If
+ * the signal is aborted, kills the plugin and rejects with the signal's reason.
  */
 export function runExecPlugin(
   plugin: ExecPlugin,
@@ -69,8 +69,8 @@ export function runExecPlugin(
 }
 
 /**
- * Variables that a credential plugin does not get, because a step that runs kubectl would not have them: the action's
- * inputs, which contain the kubeconfig and tokens, and the tokens of GitHub.
+ * Environment variables that a credential plugin does not receive: the action's inputs, which may contain tokens, and
+ * GitHub's tokens. A workflow step that runs kubectl does not have these variables either.
  */
 const hiddenVariable = /^(?:INPUT_.*|STATE_.*|GITHUB_TOKEN|GH_TOKEN|ACTIONS_RUNTIME_TOKEN)$/
 
@@ -118,14 +118,14 @@ function explainPluginError(
   )
 }
 
-/** The last lines of an output. Only its end is cut, because a secret is not found by its end alone. */
+/** The last whole lines of an output. A last line that is too long loses its end: redaction finds a secret by its start. */
 function lastLines(output: string): string {
   if (output.length <= outputLimit) return output
   const lineEnd = output.indexOf('\n', output.length - outputLimit)
   return lineEnd < 0 ? cutText(output.slice(output.lastIndexOf('\n') + 1), outputLimit) : output.slice(lineEnd + 1)
 }
 
-/** Errors must not quote the output: it is a credential. */
+/** Reads the credential that a plugin prints. Error messages must not quote this output. */
 function parseCredential(command: string, stdout: string): ExecCredential {
   const answer = jsonValue(stdout)
   if (answer === undefined)

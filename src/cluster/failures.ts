@@ -3,9 +3,9 @@ import type { Failure, WatchRequest } from './feed.ts'
 
 /** The API server answered with an error. */
 export class ApiError extends Error {
-  /** HTTP status, or the `code` of a Status object inside a watch. */
+  /** The HTTP status, or the `code` of a Status object in a watch. */
   readonly status: number
-  /** The delay in the server's `Retry-After`. */
+  /** The delay that the server requests in the header `Retry-After`. */
   readonly retryAfterMs: number | undefined
 
   constructor(status: number, message: string, retryAfterMs?: number) {
@@ -18,7 +18,7 @@ export class ApiError extends Error {
 
 /**
  * Converts a Status object (kubernetes.io/docs/reference/kubernetes-api/common-definitions/status) to an error.
- * @param message used if the Status object has none
+ * @param message the message of the error if the Status object has no message
  */
 export function errorFromStatus(body: unknown, status: number, message: string, retryAfterMs?: number): ApiError {
   const { message: written } = Object(body) as { message?: unknown }
@@ -29,11 +29,11 @@ export function errorFromStatus(body: unknown, status: number, message: string, 
   )
 }
 
-/** The API server did not answer, or its answer is unreadable. */
+/** The API server did not answer, or sent an unreadable answer. */
 export class ConnectionError extends Error {
   /** `ECONNREFUSED`, `ETIMEDOUT`, `CERT_HAS_EXPIRED` … */
   readonly code: string
-  /** A certificate is not trusted: retries are useless. */
+  /** Whether a certificate is not trusted. Then retries are useless. */
   readonly certificate: boolean
 
   constructor(code: string, message: string) {
@@ -44,15 +44,15 @@ export class ConnectionError extends Error {
   }
 }
 
-/** OpenSSL's verification codes as Node names them (doc/api/tls.md, "X509 certificate error codes"), and TLS alerts. */
+/** Node's codes for certificate errors (doc/api/tls.md, "X509 certificate error codes") and for TLS alerts. */
 const certificateCodes =
   /^(CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_(CA|PURPOSE)|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED|ERROR_IN_CERT_|ERR_TLS_(CERT|INVALID)|ERR_SSL_|ERR_OSSL_|EPROTO$)/
 
-/** Converts an error that Node throws during a request. */
+/** Converts an error that Node throws during a request to a `ConnectionError`. */
 export function toConnectionError(error: unknown): ConnectionError {
   if (error instanceof ConnectionError) return error
   const { errors } = Object(error) as { errors?: unknown }
-  // A host with several addresses fails with one error each.
+  // For a host with several addresses, `errors` contains one error for each address.
   const { code, message } = Object(Array.isArray(errors) ? errors[0] : error) as { code?: unknown; message?: unknown }
   const name = typeof code === 'string' ? code : 'UNKNOWN'
   const text = typeof message === 'string' && message !== '' ? message : name
@@ -61,7 +61,7 @@ export function toConnectionError(error: unknown): ConnectionError {
   )
 }
 
-/** The refusal of a proxy, as the libraries hpagent and socks report it; undefined for other errors. */
+/** The error of a proxy, read from a message of the libraries hpagent and socks; undefined for other messages. */
 function parseProxyError(message: string): ConnectionError | undefined {
   if (/^Socks\S* Authentication failed/i.test(message))
     return new ConnectionError('EPROXYREFUSED', 'the proxy does not accept the credentials')
@@ -71,12 +71,12 @@ function parseProxyError(message: string): ConnectionError | undefined {
   return new ConnectionError(Number(status) < 500 ? 'EPROXYREFUSED' : 'EPROXY', text)
 }
 
-/** The answer of a failed request in words: its HTTP status, or that it is unreadable. */
+/** Describes the answer to a failed request: its HTTP status, or that the answer is not from the Kubernetes API. */
 export function describeStatus(error: unknown): string {
   return error instanceof ApiError ? `status ${error.status}` : 'something else than the Kubernetes API'
 }
 
-/** The HTTP status of a failure; 0 without an answer. Only this file interprets it. */
+/** The HTTP status of an error; 0 if the server did not answer. Only this file interprets the status. */
 export function httpStatusOf(error: unknown): number {
   return error instanceof ApiError ? error.status : 0
 }
@@ -86,19 +86,19 @@ const hasStatus =
   (error: unknown): error is ApiError =>
     httpStatusOf(error) === status
 
-/** For a log: the container has not started, or has no previous run. Also the answer of a server that expects TLS. */
+/** For a log, the container has not started or has no previous run. A server that expects TLS also answers with 400. */
 export const isBadRequest = hasStatus(400)
 /** The server does not accept the credentials. */
 export const isUnauthorized = hasStatus(401)
 export const isForbidden = hasStatus(403)
-/** The object, or its kind, does not exist. */
+/** The object or its kind does not exist. */
 export const isNotFound = hasStatus(404)
 /** The resource does not support the verb. */
 export const isMethodNotSupported = hasStatus(405)
 /** The server no longer has the requested resource version. */
 export const isExpired = hasStatus(410)
 
-/** Whether the server answered that it cannot serve a request, as when the conversion webhook of its kind is down. */
+/** Whether the server failed to serve a request, for example because a conversion webhook is down. */
 export function isServerError(error: unknown): boolean {
   return httpStatusOf(error) >= 500
 }
@@ -109,30 +109,30 @@ export function isTransient(error: unknown): boolean {
   return error instanceof ConnectionError && !error.certificate && !finalCodes.has(error.code)
 }
 
-/** The codes of errors that the same request would cause again. */
+/** The codes of errors that a retry of the same request would cause again. */
 const finalCodes: ReadonlySet<string> = new Set(['ECANCELED', 'EBADMSG', 'E2BIG', 'EPROXYREFUSED'])
 
-/** Whether no answer came within a time limit of this process. */
+/** Whether a time limit of the gate ended the request. */
 export function isTimeout(error: unknown): boolean {
   return error instanceof ConnectionError && error.code === 'ETIMEDOUT'
 }
 
-/** The delay that `Retry-After` requests, in milliseconds; 0 without one. */
+/** The delay in the header `Retry-After`, in milliseconds; 0 without the header. */
 export function retryAfterOf(error: unknown): number {
   return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
 }
 
-/** The error for a missing object or kind. */
+/** Creates the error for a missing object or kind. */
 export function notFoundError(message: string): ApiError {
   return new ApiError(404, message)
 }
 
-/** The error for a 404 to every request. */
+/** Creates the error for a server that answers every request with 404. */
 export function noApiServerError({ message }: ApiError): ConnectionError {
   return new ConnectionError('EBADMSG', `status 404 for every request: ${message}`)
 }
 
-/** The error for a 404 if the API server may have the kind. */
+/** Creates the error for a 404 if the server may serve the kind nevertheless. */
 export function unexpectedNotFoundError({ message }: ApiError): ApiError {
   return new ApiError(503, `status 404, but the kind may exist: ${message}`)
 }
@@ -148,12 +148,12 @@ type FailureDetails = Partial<WatchRequest> & {
   readonly final?: boolean
 }
 
-/** The observation of a failed request; undefined for an expired resource version, which is normal. */
+/** The failure that a watch reports for an error; undefined for an expired resource version, which is normal. */
 export function failureOf(error: unknown, details: FailureDetails = {}): Failure | undefined {
   return failureFromStatus(httpStatusOf(error), errorText(error), details)
 }
 
-/** As `failureOf`, for the HTTP status that a recording contains. */
+/** Like `failureOf`, but from the HTTP status in a recording. */
 export function failureFromStatus(status: number, message: string, details: FailureDetails = {}): Failure | undefined {
   const { lastSuccessAt, final = false, ...request } = details
   switch (status) {
@@ -172,7 +172,7 @@ export function failureFromStatus(status: number, message: string, details: Fail
   }
 }
 
-/** The HTTP status of a failure: the inverse of `failureFromStatus`. */
+/** The HTTP status of a failure. This is the inverse of `failureFromStatus`. */
 export function statusOfFailure(failure: Failure): number {
   switch (failure.type) {
     case 'UNAVAILABLE':
@@ -193,15 +193,15 @@ export interface DeniedAccess {
   readonly user: string
   readonly resource: string
   readonly group: string
-  /** Undefined for the whole cluster. */
+  /** Undefined if access is denied in the whole cluster. */
   readonly namespace?: string
 }
 
-/** The message of the RBAC authoriser (apiserver `endpoints/handlers/responsewriters/errors.go`). Other authorisers append to it. */
+/** The denied access in the message of a 403 (apiserver `endpoints/handlers/responsewriters/errors.go`). */
 const rbacMessage =
   /User "([^"]{1,300})" cannot [a-z]{1,20} resource "([^"]{1,300})" in API group "([^"]{0,300})"(?: in the namespace "([^"]{1,300})")?/
 
-/** The access that a 403 denies; undefined if its message is not from RBAC. */
+/** Parses the denied access from the message of a 403; undefined if the message has another form. */
 export function parseDeniedAccess(message: string): DeniedAccess | undefined {
   const [, user, resource, group = '', namespace] = rbacMessage.exec(message.slice(0, 2_000)) ?? []
   return user === undefined || resource === undefined ? undefined : { user, resource, group, namespace }

@@ -1,6 +1,6 @@
 import type { KindName, KubeObject } from './objects.ts'
 
-/* The events that a gate reads, from a cluster, a recording or a test, and the requests that they answer. */
+/* The events that the gate reads from a cluster, a recording or a test, and the requests that cause these events. */
 
 /** A resource type from discovery. */
 export interface ApiResource {
@@ -17,19 +17,19 @@ export interface ApiResource {
   readonly verbs?: readonly string[]
 }
 
-/** The kind of a resource's objects: `apps/v1` and `Deployment`. */
+/** The `apiVersion` and `kind` of a resource's objects: `apps/v1` and `Deployment`. */
 export function kindNameOf({ group, version, kind }: Pick<ApiResource, 'group' | 'version' | 'kind'>): KindName {
   return { apiVersion: group === '' ? version : `${group}/${version}`, kind }
 }
 
-/** The resource of a kind, in exactly this group and version. */
+/** Finds the resource of a kind in exactly this group and version. */
 export function findResource(resources: readonly ApiResource[], wanted: KindName): ApiResource | undefined {
   return resources.find((each) => each.kind === wanted.kind && kindNameOf(each).apiVersion === wanted.apiVersion)
 }
 
 /**
- * What one watch reads: objects of a kind, which the server filters by namespace, and by name or label selector.
- * Two requests with equal fields are the same watch.
+ * The objects that one watch reads: a kind, filtered by namespace, and by name or label selector.
+ * Two requests with equal fields share one watch.
  */
 export interface WatchRequest extends KindName {
   readonly namespace?: string
@@ -37,14 +37,14 @@ export interface WatchRequest extends KindName {
   readonly labelSelector?: string
 }
 
-/** A request whose kind is known to the compiler. */
+/** A request for a kind that TypeScript knows, so that its objects have a type. */
 export interface RequestOf<Kind extends string> extends WatchRequest {
   readonly kind: Kind
 }
 
 /**
- * A kind that only the gate uses: the name of a Secret. Only metadata is requested, so that the server sends no data,
- * and only the fields that identify the Secret are kept. The request needs the same permission as for Secrets.
+ * A kind that exists only in the gate: a Secret without its data. Only metadata is requested, and only the fields that
+ * identify the Secret are kept. The request needs the same permission as a request for Secrets.
  */
 export const secretNames: KindName = { apiVersion: 'v1', kind: 'SecretName' }
 
@@ -52,8 +52,8 @@ export const secretNames: KindName = { apiVersion: 'v1', kind: 'SecretName' }
 export const inClusterContext = 'in-cluster'
 
 /**
- * A kind that only the gate uses: a revision of a Helm release, `web.v7` for the Secret `sh.helm.release.v1.web.v7`.
- * Only the metadata of these Secrets is requested, and only the labels that Helm writes are kept.
+ * A kind that exists only in the gate: a revision of a Helm release. `web.v7` stands for the Secret
+ * `sh.helm.release.v1.web.v7`. Only metadata is requested, and only the labels that Helm writes are kept.
  */
 export const helmRevisions: KindName = { apiVersion: 'v1', kind: 'Helm' }
 
@@ -64,20 +64,20 @@ export interface ContainerRef {
 }
 
 export interface LogRef extends ContainerRef {
-  /** Whether this is the log of the run before the last restart. */
+  /** Whether this is the log from before the last restart of the container. */
   readonly previous: boolean
 }
 
-/** The last lines of a container's log, or the reason why there are none. */
+/** The last lines of a container's log, or the reason why the log could not be read. */
 export interface LogText extends LogRef {
   readonly text: string
-  /** Why the text is empty, if the log could not be read. */
+  /** The reason, if the log could not be read. Then the text is empty. */
   readonly why?: string
 }
 
 /**
- * A failed request; without `kind` the failure concerns every watch.
- * Recordings contain it as a line of type `ERROR` with the HTTP status.
+ * A failed request. Without `kind`, the failure affects every watch.
+ * In a recording, a failure is a line of type `ERROR` with the HTTP status.
  */
 export type Failure = { readonly message: string } & Partial<WatchRequest> &
   (
@@ -86,14 +86,14 @@ export type Failure = { readonly message: string } & Partial<WatchRequest> &
         readonly type: 'UNAVAILABLE'
         /** The HTTP status; 0 without an answer. */
         readonly code: number
-        /** When the watch last succeeded, in milliseconds since the epoch. Every failure of a watch has it. */
+        /** When the watch last succeeded, in milliseconds since the epoch. Set for every failure of a watch. */
         readonly lastSuccessAt?: number
       }
     | {
         readonly type: 'REFUSED'
         /** The server does not accept the credentials (401), or they do not permit the request (403). */
         readonly what: 'credentials' | 'access'
-        /** The credentials were refused, read again, and refused again. */
+        /** The server refused the credentials, also after the client had read the credentials again. */
         readonly final: boolean
       }
     /** The kind or the object does not exist on the server (404). */
@@ -101,14 +101,14 @@ export type Failure = { readonly message: string } & Partial<WatchRequest> &
   )
 
 /**
- * The answer to a request of `http-checks`, or why there is none. Its texts come from the pod and are untrusted; the
- * body and the error are redacted.
+ * A pod's answer to a request of `http-checks`, or the error if there is no answer. The texts are untrusted, because the
+ * pod wrote them. The body and the error are redacted.
  */
 export interface Answer {
   readonly type: 'ANSWER'
-  /** Index of the line among `http-checks`, counted from 0. */
+  /** The index of the check among the lines of `http-checks`, counted from 0. */
   readonly check: number
-  /** The pod that was asked, and its namespace. */
+  /** The name of the pod that received the request. */
   readonly pod: string
   readonly namespace?: string
   /** The HTTP status. */
@@ -116,43 +116,43 @@ export interface Answer {
   readonly seconds?: number
   /** The first 200 characters. */
   readonly body?: string
-  /** Whether the first 64 KiB of the body contain the text of `--expect-body`; absent without it. */
+  /** Whether the first 64 KiB of the body contain the text of `--expect-body`. Absent without this flag. */
   readonly matches?: boolean
   /** Why there is no answer. */
   readonly error?: string
-  /** The header `Location` of a redirect. */
+  /** The value of the header `Location`, if the answer is a redirect. */
   readonly location?: string
 }
 
-/** An answer with the time of its arrival: milliseconds since the epoch. */
+/** An answer and its time of arrival, in milliseconds since the epoch. */
 export type TimedAnswer = Answer & { readonly at: number }
 
-/** An event of the feed without its time. */
+/** An event of the feed, before the event has a time. */
 export type Observation =
   | { readonly type: 'DISCOVERY'; readonly resources: readonly ApiResource[] }
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
-  /** The first list of a request is complete. Without `labelSelector` and `name`, the list contains the whole namespace. */
+  /** The first list of a request is complete. */
   | ({ readonly type: 'SYNCED' } & WatchRequest)
   | Failure
-  /** A watch recovered after `UNAVAILABLE` or `REFUSED`. Without `kind`, every watch recovered. */
+  /** A watch succeeds again after `UNAVAILABLE` or `REFUSED`. Without `kind`, every watch succeeds again. */
   | ({ readonly type: 'ALIVE' } & Partial<WatchRequest>)
   | ({ readonly type: 'LOG' } & LogText)
   | Answer
   /** The process received SIGINT or SIGTERM. */
   | { readonly type: 'CANCEL' }
-  /** The recording is complete. */
+  /** The recording ends here, so no event is missing. */
   | { readonly type: 'END' }
 
 /**
- * One event of the feed: the input of the gate, from a live cluster, a recording or a test.
- * `at`: milliseconds since the epoch on this machine's clock, never decreasing.
+ * One event of the feed. The gate reads events from a live cluster, a recording or a test.
+ * `at`: milliseconds since the epoch on this machine's clock. The times never decrease.
  */
 export type FeedEvent = Observation & { readonly at: number }
 
-/** Caches the key of each request: during an outage, all keys are read after each event. */
+/** Caches the key of each request: while the server is unavailable, every event reads all keys. */
 const requestKeys = new WeakMap<Partial<WatchRequest>, string>()
 
-/** A key for maps: two requests for the same objects have the same key. */
+/** The key of a request in a map. Requests with equal fields have the same key. */
 export function requestKey(request: Partial<WatchRequest>): string {
   let key = requestKeys.get(request)
   if (key === undefined) {
@@ -163,12 +163,12 @@ export function requestKey(request: Partial<WatchRequest>): string {
   return key
 }
 
-/** The requests without repetitions, in the order of their first occurrence. */
+/** The requests without duplicates, in their order. */
 export function distinctRequests(requests: readonly WatchRequest[]): readonly WatchRequest[] {
   return [...new Map(requests.map((request) => [requestKey(request), request])).values()]
 }
 
-/** Whether the credentials do not permit a request (403). */
+/** Whether an event reports that the credentials do not permit a request (403). */
 export function isAccessDenied<E extends Observation>(event: E): event is E & { readonly type: 'REFUSED' } {
   return event.type === 'REFUSED' && event.what === 'access'
 }

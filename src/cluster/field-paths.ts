@@ -1,7 +1,9 @@
 import { jsonValue } from '../errors.ts'
 import { isObject } from './objects.ts'
 
-/** A part of a path: the name of a field, the index of a list element, or the fields that identify a list element. */
+/* Paths to fields of Kubernetes objects, also as text and as JSON pointers. */
+
+/** One step of a path: the name of a field, the index of a list element, or the fields that identify a list element. */
 export type PathStep = string | number | Readonly<Record<string, string>>
 
 /** A path as text: `spec.template.spec.containers[app].image`. */
@@ -17,8 +19,8 @@ export function describePath(path: readonly PathStep[]): string {
 }
 
 /**
- * The fields that identify the elements of a list, by the name of the list: `patchMergeKey` and `listMapKey` in core/v1
- * `types.go` (https://github.com/kubernetes/api). The first entry that distinguishes all elements is used.
+ * The fields that identify the elements of each list: `patchMergeKey` and `listMapKey` in core/v1 `types.go`
+ * (https://github.com/kubernetes/api). If a list has several entries, the first with distinct values is used.
  */
 const elementKeys: Readonly<Record<string, readonly (readonly string[])[]>> = {
   containers: [['name']],
@@ -37,7 +39,7 @@ const elementKeys: Readonly<Record<string, readonly (readonly string[])[]>> = {
   webhooks: [['name']],
 }
 
-/** A step for each element of the list `field`, made of the fields that identify it; undefined if no known ones do. */
+/** The steps to the elements of the list `field`, by their identifying fields. Undefined if no fields identify them. */
 export function stepsToElements(field: unknown, elements: readonly unknown[]): readonly PathStep[] | undefined {
   if (field === 'metrics') return distinctSteps(elements.map(metricStep))
   const keys = (typeof field === 'string' && Object.hasOwn(elementKeys, field) && elementKeys[field]) || []
@@ -52,15 +54,15 @@ function stepToElement(element: unknown, fields: readonly string[]): Readonly<Re
   if (!isObject(element) || !/^(?:string|number)$/.test(typeof element[fields[0] ?? ''])) return undefined
   const values = fields.flatMap((field) => {
     const value = element[field] ?? ''
-    // `TCP` is the default, so it may be absent.
+    // `TCP` is the default, so the field may be absent.
     return field === 'protocol' && (value === '' || value === 'TCP') ? [] : [[field, String(value)] as const]
   })
   return Object.fromEntries(values)
 }
 
 /**
- * The step to a metric of a HorizontalPodAutoscaler. The index does not identify a metric: an API server that stores
- * autoscaling/v1 reorders metrics (https://github.com/kubernetes/kubernetes/issues/74099).
+ * The step to a metric of a HorizontalPodAutoscaler. An index would not identify the metric, because the API server may
+ * reorder metrics (https://github.com/kubernetes/kubernetes/issues/74099).
  */
 function metricStep(element: unknown): Readonly<Record<string, string>> | undefined {
   if (!isObject(element) || typeof element['type'] !== 'string') return undefined
@@ -71,14 +73,14 @@ function metricStep(element: unknown): Readonly<Record<string, string>> | undefi
   return typeof name === 'string' ? { type, name, container: String(container) } : undefined
 }
 
-/** The steps, if all are known and different; else undefined. */
+/** The steps if all are defined and distinct; else undefined. */
 function distinctSteps(steps: readonly (PathStep | undefined)[]): readonly PathStep[] | undefined {
   const known = steps.filter((step) => step !== undefined)
   const texts = new Set(known.map((step) => JSON.stringify(step)))
   return texts.size === steps.length ? known : undefined
 }
 
-/** A path as one text, in the form of a JSON pointer: `/spec/template/spec/containers/name=app/image`. */
+/** A path in the form of a JSON pointer: `/spec/template/spec/containers/name=app/image`. */
 export function toPointer(path: readonly PathStep[]): string {
   return path
     .map((step) => {
@@ -93,7 +95,7 @@ export function toPointer(path: readonly PathStep[]): string {
     .join('')
 }
 
-/** A pointer as text for people: `spec.template.spec.containers[app].image`. */
+/** A pointer as readable text: `spec.template.spec.containers[app].image`. */
 export function describePointer(pointer: string): string {
   const steps = pointer
     .slice(1)
@@ -107,7 +109,7 @@ export function describePointer(pointer: string): string {
   return describePath(steps)
 }
 
-/** A scalar, `null`, an empty list or an empty map, and the path to it. */
+/** A value without fields or elements (a scalar, `null`, an empty list or map), and its path. */
 export interface Leaf {
   readonly path: readonly PathStep[]
   readonly value: unknown
@@ -118,7 +120,7 @@ export function leavesOf(value: unknown, path: readonly PathStep[] = []): readon
   if (value === undefined) return []
   if (Array.isArray(value) && value.length > 0) {
     const steps = stepsToElements(path.at(-1), value)
-    // The order of init containers matters, so it is a leaf too, unless their steps are indexes.
+    // Init containers run in order, so their positions are leaves too.
     const hasOrder = steps !== undefined && path.at(-1) === 'initContainers'
     return value.flatMap((each, index) => {
       const step = steps?.[index] ?? index
@@ -132,8 +134,8 @@ export function leavesOf(value: unknown, path: readonly PathStep[] = []): readon
 }
 
 /**
- * The pointers of the fields in a field set of `managedFields` (structured-merge-diff, `fieldpath`). For a list element
- * that no known fields identify, the result contains the list.
+ * The pointers to the fields in a field set of `managedFields` (structured-merge-diff, `fieldpath`). If no fields identify
+ * an element of a list, the result contains the pointer to the list.
  */
 export function pointersOfFieldSet(fieldSet: unknown, path: readonly PathStep[] = []): readonly string[] {
   const fields = isObject(fieldSet) ? Object.entries(fieldSet) : []

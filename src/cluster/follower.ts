@@ -1,46 +1,45 @@
 import type { Clock } from './clock.ts'
 import { type FeedEvent, isFailure, type Observation, type WatchRequest } from './feed.ts'
 
-/** What a follower uses of the class `Cluster`. */
+/** The functions of the class `Cluster` that a follower uses. */
 export interface WatchedCluster {
   watch(request: WatchRequest, sink: (observation: Observation) => void): void
-  /** Lists these requests again. Resolves once their sinks received the differences, or the failure of a request. */
+  /** Lists watched objects again. Resolves once the sinks have received the differences, or the failure of a list. */
   refresh(requests: readonly WatchRequest[]): Promise<void>
 }
 
-/** Handles the events: the gate, a recording, a view. Times are milliseconds since the epoch. */
+/** Handles the events of a cluster, like the gate or a view. Times are milliseconds since the epoch. */
 export interface EventConsumer {
-  /** The requests to watch at present. The same array until they change. */
+  /** The requests to watch at present. The array stays the same until the requests change. */
   readonly requests: readonly WatchRequest[]
   readonly isOver: boolean
   /**
-   * Handles the events of one moment.
-   * @param watchOf the watch that reported an event; undefined for events that no watch reported
+   * Handles events that arrived together.
+   * @param watchOf returns the watch that reported an event; undefined if no watch reported the event
    */
   handle(events: readonly FeedEvent[], watchOf: (event: FeedEvent) => WatchRequest | undefined): void
-  /** When to call `advance`, unless an event comes first. */
+  /** The time of the next call of `advance`, unless an event arrives before. */
   nextDeadline(): number | undefined
   advance(now: number): void
-  /** The watches that the follower must list again before this deadline: it may end a target. */
+  /** The watches to list again before the deadline at this time, because the deadline may end a target. */
   requestsToConfirm(at: number): readonly WatchRequest[]
 }
 
-/** The least time between the events of one moment and those of the next. */
+/** The minimum time between two groups of events. */
 const momentMs = 1
 
-/** The largest number of events of one moment: a list may have many thousands of objects. */
+/** The maximum number of events that are handled together: a list may contain thousands of objects. */
 export const maxTogether = 100
 
 /**
- * Passes the events of a live cluster to a consumer until the consumer is over. Events that arrive together, in one turn of
- * the event loop, are one moment: each goes to `onEvent`, then the consumer handles all of them. Each moment has a time of
- * its own, so a replay of the recording handles the same events together. `onUpdate` is called after events and deadlines,
- * while the consumer is not over.
+ * Passes the events of a live cluster to a consumer until the consumer is over. The events that arrive in one turn of the
+ * event loop form one moment. Each event goes to `onEvent`, then the consumer handles all events of the moment. No two
+ * moments have the same time, so a replay of the recording handles the same events together. `onUpdate` is called after
+ * each moment and deadline, unless the consumer is over.
  *
- * Before a deadline ends a target, the follower asks the watches of that target again and waits until they answer or
- * fail. While it waits, every event gets the time of the deadline. So a change in an answer counts as in time, an
- * unavailable watch delays the deadline, and a replay of the recording decides the same.
- * A deadline that passed while the process was suspended is handled in the same way.
+ * Before a deadline ends a target, the follower lists the objects of that target again, and waits for the answers. During
+ * this wait, every event gets the time of the deadline. So a change in an answer counts as in time, an unavailable watch
+ * delays the deadline, and a replay gives the same verdict. If the process was suspended during a deadline, the same applies.
  */
 export class Follower {
   readonly #consumer: EventConsumer
@@ -51,9 +50,9 @@ export class Follower {
   readonly #done = Promise.withResolvers<void>()
   /** The latest time of an event or deadline. */
   #latest: number
-  /** The events of the present moment, with the watch that reported each. */
+  /** The events of the present moment, and for each event the watch that reported it. */
   #moment = new Map<FeedEvent, WatchRequest | undefined>()
-  /** The deadline that waits until its watches have answered. */
+  /** The deadline that waits for the answers of watches. */
   #confirmingAt: number | undefined
   #cancelTimer = () => {}
   #watched: readonly WatchRequest[] = []
@@ -81,33 +80,33 @@ export class Follower {
     return this.#done.promise
   }
 
-  /** Ends `run` and ignores later reports of watches. */
+  /** Ends `run`. Later events of watches are ignored. */
   stop(): void {
     this.#isStopped = true
     this.#cancelTimer()
     this.#done.resolve()
   }
 
-  /** Ends `run` after the events that have arrived. */
+  /** Passes the event `CANCEL` and the pending events to the consumer, then ends `run`. */
   cancel(): void {
     this.observe({ type: 'CANCEL' })
     this.#handleMoment()
     this.stop()
   }
 
-  /** Passes an observation to the consumer; `request`: the watch that reported it, absent for logs and cancellation. */
+  /** Passes an event to the consumer. `request`: the watch that reported the event; absent for logs and cancellation. */
   observe(observation: Observation, request?: WatchRequest): void {
     const isFirst = this.#moment.size === 0
     if (isFirst) this.#beginMoment()
     this.#moment.set({ ...observation, at: this.#latest }, request)
     if (this.#isStopped) this.#handleMoment()
     else if (this.#moment.size === maxTogether) this.#endMoment()
-    // The answer to a list may end the gate: then its watch is not opened.
+    // A list may end the gate. Handled before other work, so that no watch is opened then.
     else if (observation.type === 'SYNCED' || isFailure(observation)) queueMicrotask(() => this.#endMoment())
     else if (isFirst) setImmediate(() => this.#endMoment())
   }
 
-  /** Handles the earlier deadlines, and sets the time of the events that arrive now. */
+  /** Handles deadlines that have passed, then sets the time for the events that arrive now. */
   #beginMoment(): void {
     const now = Math.max(this.#latest + momentMs, this.#clock.now())
     try {
@@ -165,7 +164,7 @@ export class Follower {
     }
   }
 
-  /** Advances the consumer through its deadlines before `now`, and confirms the first one that ends a target. */
+  /** Handles the deadlines before `now`. Stops at a deadline that needs the answers of watches. */
   #handleDeadlinesBefore(now: number): void {
     while (this.#confirmingAt === undefined && !this.#isStopped && !this.#consumer.isOver) {
       const next = this.#consumer.nextDeadline()
@@ -185,7 +184,7 @@ export class Follower {
     this.#updateWatchesAndTimer()
   }
 
-  /** Lists again the watches that must answer before a deadline. Returns whether there are any. */
+  /** Lists again what a deadline needs, then handles the deadline. Returns false if the deadline needs no list. */
   #confirmDeadline(at: number): boolean {
     const requests = this.#consumer.requestsToConfirm(at)
     if (requests.length === 0) return false
@@ -198,7 +197,7 @@ export class Follower {
     return true
   }
 
-  /** Callbacks of timers and watches have no caller that could catch an error. */
+  /** Rejects `run`: no caller of a timer or watch callback could catch the error. */
   #fail(error: unknown): void {
     this.#done.reject(error)
     this.stop()

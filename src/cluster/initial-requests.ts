@@ -13,23 +13,25 @@ import {
 } from './failures.ts'
 import type { Kubeconfig } from './kubeconfig.ts'
 
-/** The cluster that the first requests are sent to, as error messages describe it. */
+/* Repeats the first requests to the API server until it answers, and explains why the server cannot be used. */
+
+/** The connection for the first requests, with the names that error messages contain. */
 export interface Connection extends Pick<Kubeconfig, 'server' | 'context' | 'user' | 'proxy'> {
   readonly clock: Clock
-  /** The timeout of the gate; 0: none. */
+  /** The gate's timeout; 0 means no timeout. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Two parts of the message about a 403: what the user may not do, and the remedy. */
+/** Parts of the message about a 403: the forbidden action, and the remedy. */
 interface Forbidden {
   readonly action: string
   readonly remedy: string
 }
 
 /**
- * Runs the first requests, and repeats them while the server does not answer or is overloaded, for up to `maxInitialMs`
- * or the gate's timeout. Throws a `UserError` if the credentials are refused, the certificate is not trusted, access is
- * denied, or no answer comes in time.
+ * Runs the first requests. While the server does not answer or is overloaded, repeats the requests for up to
+ * `maxInitialMs` or the gate's timeout. Throws a `UserError` after that time. If the credentials are refused, access is
+ * denied or the certificate is not trusted, throws at once.
  */
 export async function retryInitialRequests<T>(
   connection: Connection,
@@ -55,7 +57,7 @@ export async function retryInitialRequests<T>(
     try {
       return await attempt()
     } catch (error) {
-      // A `Retry-After` beyond the limit is shortened, so that a last attempt takes place before the limit.
+      // If `Retry-After` is longer than the limit, a last attempt is still made just before the limit.
       const waitMs = Math.max(delayMs, Math.min(retryAfterOf(error), giveUpAt - clock.now() - 1))
       if (isTransient(error) && clock.now() + waitMs < giveUpAt) {
         await sleep(clock, waitMs, new AbortController().signal)
@@ -68,7 +70,7 @@ export async function retryInitialRequests<T>(
   }
 }
 
-/** The reason and the message, with a remedy, for the error that ended the first requests. */
+/** The reason code and the message, with a remedy, for an error of the first requests. */
 function explainFailure(
   connection: Connection,
   { action, remedy }: Forbidden,
@@ -103,7 +105,7 @@ function explainFailure(
   ]
 }
 
-/** Whether a server answered, but not as an API server with TLS answers a request without TLS. */
+/** Whether a server answered the request. The 400 of a server that expects TLS does not count as an answer. */
 function hasAnswered({ server }: Connection, error: ApiError | ConnectionError): boolean {
   if (error instanceof ApiError) return !(isBadRequest(error) && server.startsWith('http:'))
   return error.code === 'EBADMSG' || error.code === 'E2BIG'
@@ -118,7 +120,7 @@ function remedyFor(connection: Connection, error: ApiError | ConnectionError): s
       : 'Is this the address of an API server? A proxy or a login page may answer in its place.'
   if (proxy !== undefined)
     return 'Is the address of the proxy right (proxy-url, HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT), and may it connect to the server? NO_PROXY names hosts that need no proxy.'
-  // Servers in Go answer with status 400, others end the connection.
+  // To a request without TLS, servers written in Go answer with status 400. Other servers close the connection.
   const isReset = isBadRequest(error) || code === 'ECONNRESET' || code.startsWith('HPE_')
   if (server.startsWith('http:') && isReset)
     return 'Its address starts with http://. If the server uses TLS, write https://.'
@@ -127,7 +129,7 @@ function remedyFor(connection: Connection, error: ApiError | ConnectionError): s
   return 'Is its address reachable from outside of your network, does a firewall block this runner, is a proxy needed (HTTPS_PROXY, proxy-url)?'
 }
 
-/** What is wrong with a TLS connection, by the code of OpenSSL or Node. EPROTO has the cause only in its message. */
+/** Explains a TLS error by its code from OpenSSL or Node. For EPROTO, only the message contains the cause. */
 function explainTls(error: ConnectionError): string {
   const { code } = error
   const message = withoutEnd(error.message)

@@ -16,32 +16,32 @@ import {
   uniqueMaskable,
 } from './secret-values.ts'
 
-/* Finds and reads the kubeconfig, and finds its secrets. `kubeconfig.ts` selects its context and checks that. */
+/* Finds and reads the kubeconfig, and lists its secrets. `kubeconfig.ts` then selects and checks a context. */
 
 export type Section = Record<string, unknown>
 
-/** A named entry of a kubeconfig's lists; `body` is its `cluster`, `user` or `context`. */
+/** An entry of the lists `clusters`, `users` or `contexts`. `body`: the value of its field `cluster`, `user` or `context`. */
 export interface NamedEntry {
   readonly name: string
   readonly body: Section
 }
 
-/** One kubeconfig, or several merged, with absolute paths. */
+/** A kubeconfig, merged from one or more files. Its paths are absolute. */
 export interface KubeconfigDocument {
   readonly currentContext: string | undefined
   readonly clusters: readonly NamedEntry[]
   readonly users: readonly NamedEntry[]
   readonly contexts: readonly NamedEntry[]
-  /** The content of the files, decoded and as given in base64; it is searched for secrets. */
+  /** The text of each file, and its base64 if the file or input is in base64. All are searched for secrets. */
   readonly texts: readonly string[]
-  /** The place where it was found, if the input is empty: `~/.kube/config`. */
+  /** If the input is empty: the place where the kubeconfig was found, such as `~/.kube/config`. */
   readonly source?: string
 }
 
-/** Where a kubeconfig may be found. */
+/** The places to search for a kubeconfig. */
 export interface KubeconfigPlaces {
   readonly env: NodeJS.ProcessEnv
-  /** Empty if there is none. */
+  /** The home folder; empty if the user has none. */
   readonly home: string
   readonly serviceAccount: string
 }
@@ -52,7 +52,7 @@ export const defaultPlaces: KubeconfigPlaces = {
   serviceAccount: '/var/run/secrets/kubernetes.io/serviceaccount',
 }
 
-/** Empty for a user of a container without HOME and without an entry in /etc/passwd: Node throws then. */
+/** The home folder. Empty if Node throws, because the user has neither HOME nor an entry in /etc/passwd. */
 function homeFolder(): string {
   try {
     return homedir()
@@ -62,11 +62,10 @@ function homeFolder(): string {
 }
 
 /**
- * Reads the kubeconfig. `given` is its text (YAML or JSON), base64 of the text, or the path of a file. Without `given`,
- * reads `$KUBECONFIG`, then `~/.kube/config`, as kubectl does. The service account of this pod is read only for
- * the context `in-cluster`: on a self-hosted runner it belongs to the runner's cluster, which is seldom the gated one.
- * client-node reads less, and fails at what kubectl accepts (`test/cluster-api/libraries.test.ts`).
- * Throws a `UserError` that quotes no secret.
+ * Reads the kubeconfig. `input` is its text (YAML or JSON), base64 of the text, or the path of a file. Without `input`,
+ * reads `$KUBECONFIG`, else `~/.kube/config`, as kubectl does. The service account of this pod is read only for the
+ * context `in-cluster`: a self-hosted runner seldom runs in the gated cluster. client-node does not read all that kubectl
+ * accepts (`test/cluster-api/libraries.test.ts`). Throws a `UserError` that quotes no secret.
  */
 export function readKubeconfig(
   input: string | undefined,
@@ -88,11 +87,11 @@ export function readKubeconfig(
   )
 }
 
-/** Why a kubeconfig may be empty. */
+/** A sentence for messages: why a kubeconfig may be empty. */
 const emptySecret =
   'If it comes from a secret, the secret is empty or has another name: in a pull request from a fork (and from Dependabot) secrets are not available. Otherwise log in to the cluster first.'
 
-/** If several entries have the same name, the first one is used (kubernetes.io, "Merging kubeconfig files"). */
+/** Merges kubeconfigs. Of entries with the same name, uses the first (kubernetes.io, "Merging kubeconfig files"). */
 function mergeDocuments(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
   const firstOfEachName = (entries: readonly NamedEntry[]) =>
     entries.filter(({ name }, index) => entries.findIndex((other) => other.name === name) === index)
@@ -105,7 +104,7 @@ function mergeDocuments(documents: readonly KubeconfigDocument[]): KubeconfigDoc
   }
 }
 
-/** Reads a kubeconfig from its text, from base64 of the text, or from the file with this path. */
+/** Reads a kubeconfig from the input, which is its text, base64 of the text, or the path of a file. */
 function readFromInput(input: string, home: string): KubeconfigDocument {
   const text = input.replace(/^\uFEFF/, '').trim()
   if (text === '') throw kubeconfigMistake(`The kubeconfig is empty. ${emptySecret}`)
@@ -130,8 +129,8 @@ function findExistingFile(text: string, home: string): string | undefined {
 }
 
 /**
- * Decodes base64 in any form: wrapped, without padding, URL-safe. Undefined for other text: a kubeconfig contains `:`,
- * so it is never valid base64.
+ * Decodes base64 in any form: wrapped, without padding, or URL-safe. Undefined for other text. The text of a kubeconfig
+ * contains `:`, which base64 never contains.
  */
 function decodeBase64(text: string): string | undefined {
   const compact = text.replace(/\s+/g, '')
@@ -149,12 +148,12 @@ function looksLikePath(text: string): boolean {
   return /^[^\s{}"']{1,256}$/.test(text) && /^[./~]|^[A-Za-z]:[\\/]|[\\/.]/.test(text) && !/:\S*:/.test(text)
 }
 
-/** Reads the files that $KUBECONFIG names, merged as kubectl merges them. */
+/** Reads and merges the files in $KUBECONFIG, as kubectl does. */
 function readPathList(listed: string): KubeconfigDocument {
   const paths = listed.split(delimiter).filter((path) => path !== '')
   const existing = paths.filter((path) => existsSync(path))
   if (existing.length === 0) {
-    // Not quoted, because the variable may contain the kubeconfig itself.
+    // The message does not quote the variable, which may contain the kubeconfig itself.
     throw kubeconfigMistake(
       '$KUBECONFIG names no file that exists. Write the file in a step before this one, or give the kubeconfig itself in the input `kubeconfig`.',
     )
@@ -176,14 +175,14 @@ function readFile(path: string): KubeconfigDocument {
   return withAbsolutePaths(document, dirname(resolve(path)))
 }
 
-/** @param encoded the text in base64, as the input contains it: it is secret too */
+/** Parses a kubeconfig. `encoded`: the same text in base64, if the user wrote base64; it is secret too. */
 function parseDocument(text: string, encoded: readonly string[] = []): KubeconfigDocument {
   let content: unknown
   try {
     content = load(text)
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error
-    // The reason may quote the text (`*secret` is read as an alias); the snippet always does.
+    // Uses only the reason: the snippet quotes the kubeconfig. The reason may do so too (`*secret` looks like an alias).
     const reason = withoutQuotedText(error.reason.slice(0, 500))
     const flattened = text.includes('\n')
       ? ''
@@ -233,7 +232,7 @@ function withAbsolutePaths(document: KubeconfigDocument, folder: string): Kubeco
   return { ...document, clusters: document.clusters.map(absolute), users: document.users.map(absolute) }
 }
 
-/** `./bin/plugin` is relative to the kubeconfig; a name without a slash is searched in the PATH. */
+/** Makes a command like `./bin/plugin` absolute: it is relative to the kubeconfig. A bare name is found through PATH. */
 function withAbsoluteCommand(exec: Section, folder: string): Section {
   const command = exec['command']
   return typeof command === 'string' && /[\\/]/.test(command) && !isAbsolute(command)
@@ -241,7 +240,7 @@ function withAbsoluteCommand(exec: Section, folder: string): Section {
     : exec
 }
 
-/** The kubeconfig of a pod: the API server from its environment, the credentials of its service account. */
+/** A kubeconfig for the pod of this process, from its environment and its service account. Undefined outside of a pod. */
 function serviceAccountDocument({ env, serviceAccount: folder }: KubeconfigPlaces): KubeconfigDocument | undefined {
   const host = env['KUBERNETES_SERVICE_HOST']
   const tokenFile = join(folder, 'token')
@@ -264,14 +263,14 @@ export function kubeconfigMistake(message: string, line?: number): UserError {
   return new UserError([{ input: 'kubeconfig', message, line }])
 }
 
-/** Matches further names of settings whose value may be a secret: `TOKEN_CACHE`, but also `KEYCLOAK_REALM`. */
+/** Matches names of settings that may contain a secret, such as `TOKEN_CACHE`. Also matches `KEYCLOAK_REALM`. */
 const maybeSecret = /token|secret|passw|credential|key/i
 
 /**
- * The secrets of a kubeconfig: tokens, passwords, keys and client certificates (as written, in base64, and decoded), and the
- * lines that contain them. The runner masks single lines, so multi-line secrets are split. Lines without a secret are
- * excluded: masking `}` or `kind: Config` would make every log unreadable. The runner also drops every job output that
- * contains a masked word. So if the name of a setting only suggests a secret, its value must look like one too.
+ * The strings of a kubeconfig to mask: tokens, passwords, keys and client certificates, and the lines that contain them.
+ * The runner masks single lines, so secrets with several lines are split. Lines without a secret stay readable in logs.
+ * The runner drops job outputs that contain a masked string. So the value of a setting that may be a secret is masked only
+ * if the value looks random.
  */
 export function secretsOfKubeconfig(document: KubeconfigDocument): string[] {
   const values = [...document.users.flatMap(secretsOfUser), ...document.clusters.flatMap(secretsOfCluster)]
@@ -300,7 +299,7 @@ function secretsOfUser({ body }: NamedEntry): string[] {
   ]
 }
 
-/** The secrets of a cluster entry. Certificates of authorities are excluded, because they are public. */
+/** The passwords in the URLs of a cluster. Its certificate authority is public. */
 function secretsOfCluster({ body }: NamedEntry): string[] {
   return [body['proxy-url'], body['server']].flatMap(passwordOfUrl)
 }
@@ -314,7 +313,7 @@ function secretsOfSettings(settings: readonly (readonly [unknown, unknown])[]): 
   return settings.flatMap(([name, value]) => secretLinesOfSetting(String(name), value))
 }
 
-/** Finds the values in `--client-secret=…` and `--client-secret …`. */
+/** The secrets in command line arguments like `--client-secret=…` and `--client-secret …`. */
 function secretsOfArguments(args: readonly unknown[]): string[] {
   return args.flatMap((argument, index) => {
     const [name = '', value] = String(argument).split(/=(.*)/s)
@@ -324,13 +323,13 @@ function secretsOfArguments(args: readonly unknown[]): string[] {
   })
 }
 
-/** The secret lines of a setting's value: all lines if the name is secret; if it may be, the lines that look secret. */
+/** The secret lines in the value of a setting. If only part of the name suggests a secret, only random-looking lines. */
 function secretLinesOfSetting(name: string, value: unknown): string[] {
   if (secretVariable.test(name)) return maskableTexts(value).filter((line) => !switchValue.test(line))
   return maybeSecret.test(name) ? maskableTexts(value).filter(isRandomText) : []
 }
 
-/** The secrets of a file in base64: the text itself and its decoded lines. Text before and after PEM blocks is public. */
+/** The secrets of a file in base64: the base64 itself, and the decoded lines of its PEM blocks. Other text is public. */
 function secretsOfEncodedFile(data: unknown): string[] {
   return maskableTexts(data).flatMap((text) => {
     const content = Buffer.from(text, 'base64').toString('latin1')

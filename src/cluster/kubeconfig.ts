@@ -16,9 +16,9 @@ import {
 } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
 
-/* Selects and checks the context of the kubeconfig (`kubeconfig-file.ts`), and adds its credentials to requests. */
+/* Selects and checks a context of the kubeconfig, and adds its credentials to requests. */
 
-/** The inputs that select the cluster. If one is missing, its default is the same as in kubectl. */
+/** The inputs that select the cluster. Missing inputs have the same defaults as in kubectl. */
 export interface KubeconfigInput {
   /** The kubeconfig itself (YAML or JSON), base64 of it, or the path of a file. */
   readonly kubeconfig?: string
@@ -29,11 +29,11 @@ export interface KubeconfigInput {
 /** A kubeconfig, checked without access to the cluster. */
 export interface Kubeconfig {
   /**
-   * Adds the certificates and credentials of the kubeconfig to a request, the headers of impersonation (`as`, `as-groups`,
-   * `as-uid`, `as-user-extra`), and the agent of a proxy. Reads the files again, because a token in a file rotates.
+   * Adds the certificates, the credentials and the proxy of the kubeconfig to a request, and the headers for impersonation
+   * (`as`, `as-groups`, `as-uid`, `as-user-extra`). Reads credential files each time, because tokens in files rotate.
    */
   readonly applyTo: (request: RequestOptions) => Promise<void>
-  /** The place where it was found, if the input is empty: `~/.kube/config`. */
+  /** If the input is empty: the place where the kubeconfig was found, such as `~/.kube/config`. */
   readonly source?: string
   readonly context: string
   readonly namespace: string
@@ -42,13 +42,13 @@ export interface Kubeconfig {
   readonly user: string
   /** Scheme and host of the proxy to the server, without its credentials. */
   readonly proxy?: string
-  /** Whether the cluster's own certificate authority is the only one that requests and credentials need. */
+  /** Whether the kubeconfig contains the certificate authority of the server, and no proxy needs another authority. */
   readonly hasOwnAuthority: boolean
-  /** The plugin that returns the credentials, if the user has no token. */
+  /** The plugin that prints the credentials. Undefined if the kubeconfig contains a token. */
   readonly exec?: ExecPlugin
-  /** The cluster that an exec plugin receives for `provideClusterInfo`. */
+  /** The cluster information that an exec plugin receives for `provideClusterInfo`. */
   readonly execCluster: object
-  /** Strings to mask before anything is printed. */
+  /** The strings to mask before the process prints anything. */
   readonly secrets: readonly string[]
 }
 
@@ -130,7 +130,7 @@ function findCluster(document: KubeconfigDocument, { name: context, body }: Name
   return cluster
 }
 
-/** A context without a user is anonymous, as in kubectl. */
+/** The user of a context. Without a user, requests are anonymous, as in kubectl. */
 function findUser(document: KubeconfigDocument, { name: context, body }: NamedEntry): NamedEntry {
   if (!body['user']) return { name: 'anonymous', body: {} }
   const user = document.users.find(({ name }) => name === body['user'])
@@ -164,7 +164,7 @@ function checkUser({ name, body }: NamedEntry): void {
       `The token of user "${name}" in the kubeconfig contains blanks or line breaks: was it pasted in pieces?`,
     )
   }
-  // Without it, requests are anonymous, and the message about their refusal would recommend to grant access.
+  // An ignored `auth-provider` would make requests anonymous. Their 403 would suggest a missing permission.
   if (body['auth-provider'])
     throw kubeconfigMistake(
       `User "${name}" in the kubeconfig has an \`auth-provider\`, which Kubernetes removed in 1.26. Use a credential plugin (\`exec\`).`,
@@ -176,7 +176,7 @@ function checkUser({ name, body }: NamedEntry): void {
   }
 }
 
-/** Whether the section of a credential plugin has the fields that are needed to run the plugin. */
+/** Whether an `exec` section has valid fields. */
 function isValidPlugin({ command, args, env }: Section): boolean {
   const isListOf = (value: unknown, isItem: (item: unknown) => boolean) =>
     value === undefined || value === null || (Array.isArray(value) && value.every(isItem))
@@ -190,7 +190,7 @@ function isValidPlugin({ command, args, env }: Section): boolean {
 
 function checkFile(body: Section, setting: string, owner: string): void {
   const path = body[setting]
-  // In kubectl, data takes precedence over a file; the file need not exist.
+  // As in kubectl: if the setting is also given as data, the file is not read and need not exist.
   if (typeof path !== 'string' || path === '' || body[`${setting}-data`] || existsSync(path)) return
   throw kubeconfigMistake(
     `The ${setting} of the ${owner} in the kubeconfig is the file ${path}, which does not exist on this machine. ` +
@@ -214,14 +214,14 @@ function removedSecretsMistake(owner: string): Error {
   )
 }
 
-/** The content of a certificate or key: the data, else the file. */
+/** The content of a certificate or key: from the data in the kubeconfig, else from the file. */
 function readPem({ body }: NamedEntry, setting: string): Buffer | undefined {
   const [data, file] = [body[`${setting}-data`], body[setting]]
   if (data) return Buffer.from(String(data), 'base64')
   return file ? readFileSync(String(file)) : undefined
 }
 
-/** Returns a function that applies certificates, token or password, and a proxy. As in kubectl, data precede a file. */
+/** Creates the function that adds certificates, credentials and the proxy to a request. */
 function createApplyTo(cluster: NamedEntry, user: NamedEntry, proxy: string | undefined): Kubeconfig['applyTo'] {
   let agent: Promise<Agent> | undefined
   return async (request) => {
@@ -272,10 +272,10 @@ function impersonationHeaders({ body }: NamedEntry): Record<string, string | str
 }
 
 /**
- * The proxy for a server from the environment, as in kubectl (Go's `http.ProxyFromEnvironment`): `HTTPS_PROXY` or
- * `HTTP_PROXY` by the server's scheme, in upper or lower case, unless the server is on this machine or in `NO_PROXY` (names
- * with their subdomains, addresses, CIDR ranges, each with an optional port, or `*`). Node's own `Agent({ proxyEnv })` lacks
- * ranges, subdomains and SOCKS (`test/cluster-api/libraries.test.ts`), and Node before 22.21 and 24.5 ignores it.
+ * The proxy for a server, from `HTTPS_PROXY` or `HTTP_PROXY`, as in kubectl (Go's `http.ProxyFromEnvironment`). Undefined
+ * if the server is on this machine or in `NO_PROXY`: `*`, or names with their subdomains, addresses and CIDR ranges, each
+ * with an optional port. Node's own `Agent({ proxyEnv })` lacks ranges, subdomains and SOCKS
+ * (`test/cluster-api/libraries.test.ts`), and Node before 22.21 and 24.5 does not have this option.
  */
 export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): string | undefined {
   const url = new URL(server)
@@ -289,12 +289,12 @@ export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): st
   return proxy.includes('://') ? proxy : `http://${proxy}`
 }
 
-/** The host of an address, without the brackets of IPv6. */
+/** The hostname of a URL, without the brackets around an IPv6 address. */
 function hostnameOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 
-/** `localhost` or an IPv4 or IPv6 loopback address. */
+/** Whether a host is `localhost`, or an IPv4 or IPv6 loopback address. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
@@ -312,13 +312,13 @@ function isNoProxyMatch(entry: string, host: string, port: string): boolean {
 function isInRange(network: string, prefix: number, host: string): boolean {
   const family = isIP(network) === 6 ? 'ipv6' : 'ipv4'
   if (isIP(host) === 0 || !(prefix >= 0 && prefix <= (family === 'ipv6' ? 128 : 32))) return false
-  // Node loads the class when it is read, which only proxies need.
+  // `net.BlockList` is read only here: Node loads the class at that moment, and only proxies need it.
   const range = new net.BlockList()
   range.addSubnet(network, prefix, family)
   return range.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** Scheme and host of a proxy, without its credentials. Throws a `UserError` for another form of address. */
+/** The scheme and host of a proxy, without credentials. Throws a `UserError` if the address has another form. */
 function proxyWithoutCredentials(proxy: string): string {
   if (!/^(?:https?|socks\w*):\/\/./.test(proxy) || !URL.canParse(proxy))
     throw kubeconfigMistake('The address of the proxy (`proxy-url`, HTTPS_PROXY) is not of the form http://HOST:PORT.')
@@ -326,12 +326,12 @@ function proxyWithoutCredentials(proxy: string): string {
   return `${protocol}//${host}`
 }
 
-/** The agent that connects to a server through a proxy. Only gates behind a proxy load its library. */
+/** Creates the agent that connects to a server through a proxy. Its library is loaded only if there is a proxy. */
 async function createProxyAgent(proxy: string, server: string): Promise<Agent> {
   if (proxy.startsWith('socks')) {
     const { SocksProxyAgent } = await import('socks-proxy-agent')
-    // SOCKS5 proxies resolve the name of the server, as in kubectl (golang.org/x/net `internal/socks/client.go`): the name of a
-    // private cluster may be known to them alone.
+    // The SOCKS5 proxy resolves the server's name, as in kubectl (golang.org/x/net `internal/socks/client.go`): only the
+    // proxy may know the name of a private cluster.
     return new SocksProxyAgent(proxy.replace(/^socks5:/, 'socks5h:'))
   }
   const { HttpProxyAgent, HttpsProxyAgent } = await import('hpagent')

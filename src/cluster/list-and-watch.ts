@@ -6,11 +6,11 @@ import { ApiError, ConnectionError, isExpired } from './failures.ts'
 import { helmRevisions, secretNames, type WatchRequest } from './feed.ts'
 import { isObject, type KindName, type KubeObject } from './objects.ts'
 
-/* One list and one watch of a collection, as requests to the API server. `reflector.ts` repeats them. */
+/* Lists and watches a collection of the API server once. `reflector.ts` repeats lists and watches. */
 
 export interface List {
   readonly items: readonly KubeObject[]
-  /** A watch that starts at this version misses no change. */
+  /** The version of the list. A watch that starts at this version misses no change. */
   readonly resourceVersion: string
 }
 
@@ -19,7 +19,7 @@ interface ListOptions {
   /** Maximum time without a byte. */
   readonly silenceMs?: number
   readonly onPage?: () => void
-  /** Whether the server sends only the metadata of the objects; by default, only for `secretNames`. */
+  /** Whether the server sends only the metadata of the objects. By default, only for `secretNames` and `helmRevisions`. */
   readonly metadataOnly?: boolean
   /** Whether the field sets in `managedFields` are needed. */
   readonly keepsFieldSets?: boolean
@@ -28,9 +28,9 @@ interface ListOptions {
 const pageSize = 500
 
 /**
- * Reads a collection page by page. Without `resourceVersion`, the server returns the latest state. All pages show the
- * same snapshot; if it expires, the list is read again without pages, as in client-go's pager.
- * Rejects with a `ConnectionError` (E2BIG) beyond `maxListPages` or `maxListBytes`.
+ * Reads the latest state of a collection, page by page. All pages come from one snapshot. If the snapshot expires, reads
+ * the list again in one page, like client-go's pager.
+ * Rejects with a `ConnectionError` (E2BIG) if the list exceeds `maxListPages` or `maxListBytes`.
  */
 export async function listAll(
   client: Client,
@@ -76,7 +76,7 @@ async function listPages(
     })
     onPage?.()
     const { metadata, items: objects } = (page ?? {}) as { metadata?: Record<string, unknown>; items?: unknown }
-    // An empty list may be null: the JSON of a nil slice in Go.
+    // `items` may be null: Go writes a nil slice as null.
     if (objects !== null && !Array.isArray(objects)) {
       throw new ConnectionError('EBADMSG', `the server answered ${path} with something that is not a list`)
     }
@@ -98,11 +98,11 @@ function listTooLongError({ kind }: WatchRequest, limit: string): ConnectionErro
   return new ConnectionError('E2BIG', `the list of ${kind} has more than ${limit}`)
 }
 
-/** Adds `apiVersion` and `kind`, which the items of a list lack. Of a Secret, only some metadata is kept. */
+/** Adds `apiVersion` and `kind`, which the items of a list lack. For a Secret, keeps only some of the metadata. */
 export function withKind(object: object, { apiVersion, kind }: KindName): KubeObject {
   if (kind === helmRevisions.kind) return asHelmRevision(object as KubeObject)
   if (kind !== secretNames.kind) return { apiVersion, kind, ...object } as KubeObject
-  // The annotations of a Secret may contain the whole Secret, as `kubectl apply` writes it.
+  // Annotations are not kept: `kubectl apply` writes the whole Secret into an annotation.
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = (object as KubeObject)
     .metadata
   return {
@@ -113,7 +113,7 @@ export function withKind(object: object, { apiVersion, kind }: KindName): KubeOb
 }
 
 const helmPrefix = 'sh.helm.release.v1.'
-/** The labels that Helm writes on the Secret of a revision (`newSecretsObject`, pkg/storage/driver/secrets.go of Helm). */
+/** The labels that Helm sets on the Secret of a revision (helm.sh/helm pkg/storage/driver/secrets.go, `newSecretsObject`). */
 const helmLabels = ['name', 'owner', 'status', 'version', 'createdAt', 'modifiedAt']
 
 function asHelmRevision({ metadata }: KubeObject): KubeObject {
@@ -132,21 +132,21 @@ function asHelmRevision({ metadata }: KubeObject): KubeObject {
   }
 }
 
-/** Whether a kind is one of the two by which the gate reads the metadata of Secrets. */
+/** Whether a kind stands for the metadata of Secrets: `secretNames` or `helmRevisions`. */
 function isSecretMetadataKind(kind: string): boolean {
   return kind === secretNames.kind || kind === helmRevisions.kind
 }
 
 /**
- * The kind that a request reads from the API server: `Secret` for the two kinds that only the gate uses (`secretNames`,
- * `helmRevisions`).
+ * The kind that the API server serves for a request: `Secret` for `secretNames` and `helmRevisions`, which exist only in
+ * the gate.
  */
 export function servedKind({ apiVersion, kind }: KindName): KindName {
   return { apiVersion, kind: isSecretMetadataKind(kind) ? 'Secret' : kind }
 }
 
 /**
- * The header `Accept` that asks only for the metadata of objects; undefined if whole objects are read
+ * The header `Accept` that requests only the metadata of objects. Undefined if whole objects are needed
  * (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
  */
 export function acceptHeader(
@@ -159,8 +159,8 @@ export function acceptHeader(
 }
 
 /**
- * The query that filters the collection on the server. A name becomes a field selector, which a role with `resourceNames`
- * permits too.
+ * The query parameters that filter a collection on the server. A name becomes a field selector, so a role with
+ * `resourceNames` is sufficient.
  */
 export function selectionQuery({ kind, name, labelSelector }: WatchRequest): Record<string, string> {
   const served = kind === helmRevisions.kind ? `${helmPrefix}${name}` : name
@@ -174,30 +174,30 @@ interface WatchOptions {
   readonly client: Client
   readonly clock: Clock
   readonly path: string
-  /** The form of the objects; by default, all of their JSON. */
+  /** The header `Accept`; see `acceptHeader`. */
   readonly accept: string | undefined
-  /** When aborted, the watch ends. */
+  /** If this signal is aborted, the watch ends. */
   readonly signal: AbortSignal
-  /** If the server has not ended the watch this long after its opening, it is ended here. */
+  /** The maximum duration of the watch. The server should end the watch before. */
   readonly overdueMs: number
   /**
-   * A small request, sent when the watch is silent. If it succeeds and the watch is still silent, only this connection
-   * may be dead: the watch ends normally, and the next one continues. If it fails and the watch is still silent, the
-   * watch fails with the error of the request.
+   * A small request that is sent if the watch receives no byte for `watchSilenceMs`. If the probe succeeds and the watch
+   * is still silent, its connection may be dead: the watch ends normally, and the next watch continues. If the probe fails
+   * and the watch is still silent, the watch fails with the error of the probe.
    */
   readonly probe: (signal: AbortSignal) => Promise<unknown>
   readonly onOpen: () => void
-  /** Called for each chunk. */
+  /** Called for each chunk of the response. */
   readonly onBytes: () => void
 }
 
-/** The connection of an open watch broke. */
+/** The error of a watch whose connection broke after the watch was open. */
 export class BrokenWatchError extends Error {}
 
 /**
- * Yields the complete lines of one watch. Ends normally if the watch ends, the signal is aborted, or the watch is overdue.
- * Throws a `BrokenWatchError` if an open connection breaks, and the original error if the opening or the probe fails. Never
- * hangs: a dead connection is detected because it is silent, at the latest when the watch is overdue.
+ * Yields the complete lines of one watch. Ends normally if the server ends the watch, the signal is aborted, or `overdueMs`
+ * have passed. Throws a `BrokenWatchError` if an open connection breaks, and the original error if the opening or the
+ * probe fails. Never hangs on a dead connection: the probe finds it, at the latest `overdueMs` ends the watch.
  */
 export async function* readWatchLines(options: WatchOptions): AsyncGenerator<Buffer> {
   const { client, clock, path, accept, signal, overdueMs, probe, onOpen, onBytes } = options
@@ -218,7 +218,7 @@ export async function* readWatchLines(options: WatchOptions): AsyncGenerator<Buf
     const before = chunks
     try {
       await probe(ending)
-      // The server answers, so only this connection may be dead. The next watch continues from here.
+      // The server answers, so only the connection of the watch may be dead. The next watch continues from here.
       if (chunks === before) stop()
     } catch (error) {
       if (chunks !== before || ending.aborted) return

@@ -5,20 +5,20 @@ import type { Client } from './client.ts'
 import { isBadRequest, isForbidden, isNotFound, isUnauthorized } from './failures.ts'
 import type { LogRef } from './feed.ts'
 
+/* Reads and follows the logs of containers. */
+
 export interface LogRequest extends LogRef {
   readonly tailLines: number
 }
 
-/**
- * The last lines of a container's log, or the reason why there are none. `neverStarted`: the container has not started.
- */
+/** The end of a container's log, or the reason why the log cannot be read. `neverStarted`: the container has not started. */
 export type LogTail =
   | { readonly text: string }
   | { readonly text: undefined; readonly why: string; readonly neverStarted?: boolean }
 
 /**
- * Reads the last lines of a container's log. If the log does not exist (not yet, or no longer), the result has no text;
- * other failures reject with an `ApiError`. `redact` removes secrets before the log is cut.
+ * Reads the last lines of a container's log. If the log does not exist yet or was removed, the result has no text. Other
+ * failures reject with an `ApiError`. `redact` removes secrets before the log is cut.
  */
 export async function readLog(
   client: Client,
@@ -48,8 +48,8 @@ export async function readLog(
 }
 
 /**
- * Why a log could not be read. `not-started`: the container has not started, or has no previous run. `gone`: the pod
- * does not exist. `refused`: access is denied. `unavailable`: the server did not answer.
+ * Why a log cannot be read. `not-started`: the container has not started, or never restarted. `gone`: the pod does not
+ * exist. `refused`: access is denied. `unavailable`: the server does not answer.
  */
 export function logFailureOf(error: unknown): 'not-started' | 'gone' | 'refused' | 'unavailable' {
   if (isBadRequest(error)) return 'not-started'
@@ -62,8 +62,8 @@ function logPath({ namespace, pod }: { readonly namespace: string; readonly pod:
 }
 
 /**
- * If the log is gone, the kubelet answers with one of these messages and status 200 (pkg/kubelet/kuberuntime,
- * `GetContainerLogs`; cri-client/pkg/logs, `ReadLogs`).
+ * Messages of the kubelet for a missing log. The kubelet sends them with status 200, in place of the log
+ * (pkg/kubelet/kuberuntime, `GetContainerLogs`; cri-client/pkg/logs, `ReadLogs`).
  */
 const kubeletRefusals =
   /^(unable to retrieve container logs for \S+|failed to try resolving symlinks in path .*|failed to (open|create|find) log file .*|rpc error: code = .*)$/
@@ -72,12 +72,12 @@ function isKubeletRefusal(text: string): boolean {
   return kubeletRefusals.test(text.trim())
 }
 
-/** Replaces the message about a removed container, because that message contains the container's id. */
+/** Explains a message of the kubelet. The message about a removed container is replaced, because it quotes a long id. */
 function explainKubeletRefusal(text: string): string {
   return /^unable to retrieve container logs|code = NotFound/.test(text) ? 'the node no longer has it' : text
 }
 
-/** The last whole lines that fit into the limit. If even the last line is longer, its end. */
+/** The last whole lines within the limit, in bytes. If the last line alone is longer, the end of this line. */
 function lastLinesWithin(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= limit) return text
@@ -90,17 +90,17 @@ function lastLinesWithin(text: string, limit: number): string {
 }
 
 export interface LogStreamRequest extends LogRef {
-  /** Whether the stream continues while the container runs. If false, it ends with the last line written so far. */
+  /** Whether the stream continues while the container runs. If false, the stream ends after the lines written so far. */
   readonly follow: boolean
-  /** Lines written since this time: milliseconds since the epoch, rounded to seconds by the kubelet. */
+  /** Only lines after this time are read: milliseconds since the epoch, which the kubelet rounds to seconds. */
   readonly since: number
-  /** Maximum time until the answer begins. The kubelet sends nothing before the container's first line. */
+  /** Maximum time until the answer begins. The kubelet sends nothing before the container writes its first line. */
   readonly timeoutMs: number
 }
 
-/** A line of a container's log, without its line break, as raw text: renderers escape it. A line that was cut ends in `…`. */
+/** A line of a container's log, as raw text that renderers must escape. A line that was cut ends in `…`. */
 export interface LogLine {
-  /** Time of the line by the node's clock: milliseconds since the epoch, with their fractions. Absent for a message of the kubelet. */
+  /** Time on the node's clock: milliseconds since the epoch, with fractions. Undefined for a message of the kubelet. */
   readonly at: number | undefined
   readonly text: string
 }
@@ -108,9 +108,9 @@ export interface LogLine {
 const timestampPrefix = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3}(\d*))?(?:Z|[+-]\d\d:\d\d)) ?/
 
 /**
- * Reads the lines of a container's log as they are written. The result ends when the container ends (kubelet, `ReadLogs`).
- * It rejects if the connection breaks, the signal is aborted or the log cannot be read (see `logFailureOf`). The bytes come
- * from a kubelet, so they do not show that the API server is healthy. `redact` removes secrets before a line is cut.
+ * Reads the lines of a container's log while the container writes them. Ends when the container ends (kubelet, `ReadLogs`).
+ * Rejects if the connection breaks, the signal is aborted or the log cannot be read (see `logFailureOf`). `redact` removes
+ * secrets before a line is cut. Log lines do not prove that the API server is healthy, because a kubelet sends them.
  */
 export async function followLog(
   client: Client,
@@ -139,7 +139,7 @@ async function* readTimestampedLines(response: Readable, redact: (text: string) 
   }
 }
 
-/** A line of at most `logLineBytes`: a longer one ends in `…`, without a partial character before. */
+/** Cuts a line to `logLineBytes`. A cut line ends in `…`, after a whole character. */
 function cutLine(line: string): string {
   const bytes = Buffer.from(line)
   if (bytes.length <= logLineBytes) return line
@@ -147,8 +147,8 @@ function cutLine(line: string): string {
 }
 
 /**
- * Splits an answer into lines, of which only the first bytes are kept. The text after the last line break is a line too,
- * unless the stream breaks.
+ * Splits a response into lines, and keeps only the first bytes of a long line. The text after the last line break is a line
+ * too, unless the stream breaks.
  */
 async function* readBoundedLines(response: Readable): AsyncGenerator<string> {
   let kept: Buffer[] = []
@@ -157,7 +157,7 @@ async function* readBoundedLines(response: Readable): AsyncGenerator<string> {
     // A secret that crosses the limit must be complete for its redaction.
     const start = piece.subarray(0, 2 * logLineBytes - keptBytes)
     keptBytes += start.length
-    // Also an empty part would keep its whole chunk in memory.
+    // An empty part is not kept: it would hold its whole chunk in memory.
     if (start.length > 0) kept.push(start)
   }
   const takeLine = () => {
