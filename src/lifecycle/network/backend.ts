@@ -5,10 +5,12 @@ import type { Need } from '../reads.ts'
 import { namespaceRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 
-/** Events of the controllers of endpoints are about the pods of a Service, not about its address. */
+/* The backends of Ingresses and routes, and the addresses of load balancers. */
+
+/** Reasons of Events from the controllers of endpoints: they concern the pods of a Service, not its address. */
 const endpointEvent = /Endpoint/
 
-/** Why a controller assigns no address to an object: the message of its newest Warning about the object. */
+/** Why an object has no address: the message of the newest Warning about the object. */
 export function missingAddressReport(object: KubeObject, reader: Reader): string | undefined {
   const last = reader
     .events(object, ({ type, reason }) => type === 'Warning' && !endpointEvent.test(reason ?? ''))
@@ -16,7 +18,7 @@ export function missingAddressReport(object: KubeObject, reader: Reader): string
   return last && (last.message || last.reason)?.trim()
 }
 
-/** The addresses of a load balancer, IP addresses or names. */
+/** The addresses of a load balancer: IP addresses or host names. */
 export function loadBalancerAddresses({ status }: Pick<Service | Ingress, 'status'>): readonly string[] {
   return (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
 }

@@ -13,7 +13,7 @@ import { podRequest, podsMetadata } from '../selector.ts'
 import { portsOf } from '../workloads/pod-fields.ts'
 
 /*
- * How a Service reaches its pods: the pods that it selects, their endpoints, and the workloads that make such pods.
+ * How a Service reaches pods: the pods that it selects, their endpoints, and the workloads with such pods.
  */
 
 /** The watch of the EndpointSlices of a Service. */
@@ -30,13 +30,11 @@ export const endpointSliceRequest = cachePerObject(
 export interface ServiceEndpoint {
   readonly endpoint: NonNullable<EndpointSlice['endpoints']>[number]
   readonly slice: EndpointSlice
-  /**
-   * With publishNotReadyAddresses, every endpoint is marked as ready; then `serving` shows whether its pod is ready.
-   */
+  /** Whether its pod is ready: with publishNotReadyAddresses, `ready` is always true, and `serving` shows this. */
   readonly isReady: boolean
 }
 
-/** A pod that a Service selects, with its endpoints: one for each type of address and each set of ports. */
+/** A pod that a Service selects, with its endpoints: one for each address type and each set of ports. */
 export interface SelectedPod {
   readonly pod: Pod
   readonly endpoints: readonly ServiceEndpoint[]
@@ -48,9 +46,9 @@ export interface ReachedPods {
   readonly pods: readonly SelectedPod[]
 }
 
-/** The endpoints of a Service, and the pods that it selects, each with its endpoints. Asks for both watches. */
+/** The endpoints of a Service, and the pods that it selects. Asks for the watches of both. */
 export function reachedPods(service: Service, { list }: Pick<Reader, 'list'>): ReachedPods {
-  // https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ownership
+  // The label names the Service: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ownership
   const isOfService = ({ metadata: { labels } }: KubeObject) =>
     labels?.['kubernetes.io/service-name'] === service.metadata.name
   const endpoints = list(endpointSliceRequest(service), isOfService).flatMap((slice) =>
@@ -65,21 +63,21 @@ export function reachedPods(service: Service, { list }: Pick<Reader, 'list'>): R
   )
   const pods = list(podRequest(service), (pod) => isPodSelected(service, pod)).map((pod) => {
     const { name, uid } = pod.metadata
-    // A StatefulSet's next pod has the same name; the previous pod's endpoint may still exist.
+    // The next pod of a StatefulSet has the same name, and an endpoint of the previous pod may still exist.
     const own = (ofPods.get(name) ?? []).filter(({ endpoint }) => (endpoint.targetRef?.uid ?? uid) === uid)
     return { pod, endpoints: own }
   })
   return { endpoints, pods }
 }
 
-/** Whether a Service's selector selects a pod, by its labels; an empty selector selects nothing. */
+/** Whether the selector of a Service matches the labels of a pod. An empty selector matches nothing. */
 export function isPodSelected({ spec }: Service, { metadata }: Labelled): boolean {
   const { selector = {} } = spec ?? {}
   const wanted = Object.keys(selector)
   return wanted.length > 0 && wanted.every((key) => metadata.labels?.[key] === selector[key])
 }
 
-/** The watches that find the workloads behind a Service, also those that are scaled to zero and have no pods. */
+/** The watches of the workloads in a Service's namespace. They also show workloads without pods. */
 export const workloadRequests = cachePerObject(({ metadata }: KubeObject): readonly WatchRequest[] =>
   ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'].map((kind) => ({
     apiVersion: 'apps/v1',
@@ -105,16 +103,13 @@ export function selectedWorkloads(service: Service, reader: Pick<Reader, 'list'>
 }
 
 /*
- * The ports of pods. Of a pod, those of its containers and sidecars count: init containers that end serve no traffic.
+ * The ports of pods. Ports of init containers do not count, because these containers serve no traffic.
  */
 
-/** The part of a Service's port that names the port of the pods. */
+/** The fields of a Service's port that determine the port of a pod. */
 type TargetPort = Pick<ServicePort, 'port' | 'targetPort' | 'protocol'>
 
-/**
- * The number of a Service's target port in a pod; undefined if no container declares this name and protocol (FindPort,
- * k8s.io/endpointslice).
- */
+/** The number of a Service's target port in a pod; undefined if no container declares its name (FindPort). */
 export function targetPortIn(pod: Pod, { port, targetPort = port, protocol = 'TCP' }: TargetPort): number | undefined {
   if (typeof targetPort !== 'string') return targetPort
   return portsOf(pod).find((each) => each.name === targetPort && (each.protocol ?? 'TCP') === protocol)?.containerPort
@@ -125,13 +120,14 @@ export function targetPortNumbers(pods: readonly Pod[], port: ServicePort): read
   return [...new Set(pods.flatMap((pod) => targetPortIn(pod, port) ?? []))]
 }
 
+/** Whether the target port is a name that no container of the pod declares. */
 export function isPortMissing(pod: Pod, port: ServicePort): boolean {
   return typeof port.targetPort === 'string' && targetPortIn(pod, port) === undefined
 }
 
 /**
- * Whether a target port is a number that the containers do not declare, although they declare others. Traffic may still
- * arrive: declared ports are only information.
+ * Whether the target port is a number that the containers do not declare, although they declare other ports. Traffic
+ * may still arrive: declared ports are only information.
  */
 export function isUndeclaredPort({ port, targetPort = port }: ServicePort, pods: readonly Pod[]): boolean {
   const declared = pods.flatMap(portsOf).map(({ containerPort }) => containerPort)

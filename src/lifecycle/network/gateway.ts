@@ -7,16 +7,18 @@ import { hasPresentGeneration, observedMilestoneIf } from '../status-age.ts'
 import { conditionProblem, notReconciledProblem, reportedProblem } from '../status-problems.ts'
 import { type Backend, backendProblems } from './backend.ts'
 
+/* The rules of the Gateway API (https://gateway-api.sigs.k8s.io): they judge Gateways and routes by their conditions. */
+
 const group = 'gateway.networking.k8s.io'
 
-/** Conditions that are True if a part works as requested; `Scheduled` and `Ready` are older names (Gateway API 0.5). */
+/** Conditions that must be True; `Scheduled` and `Ready` are older names (Gateway API 0.5). */
 const goodTypes = new Set(['Accepted', 'Programmed', 'ResolvedRefs', 'Ready', 'Scheduled'])
-/** Conditions that are True if a part does not fully work; `Detached` is the older opposite of Accepted. */
+/** Conditions that must not be True; `Detached` is the older opposite of Accepted. */
 const badTypes = new Set(['Conflicted', 'PartiallyInvalid', 'Detached'])
 
 /**
- * Reasons that mean: the implementation does not support the request. Only another apply can change that. Other
- * failures may end when a Gateway, Service, Secret or ReferenceGrant is created later.
+ * Reasons for a request that the implementation does not support: only another apply can change this. Other failures
+ * may end when a Gateway, Service, Secret or ReferenceGrant is created later.
  */
 const finalReasons = new Set([
   'UnsupportedValue',
@@ -27,11 +29,11 @@ const finalReasons = new Set([
 ])
 
 /**
- * A Gateway of the Gateway API: https://gateway-api.sigs.k8s.io/reference/spec/#gatewaystatus
+ * Judges Gateways: https://gateway-api.sigs.k8s.io/reference/spec/#gatewaystatus
  *
- * Ready when its controller reports Accepted and Programmed for the present generation, and no problem of a listener: a
- * Gateway may be programmed without the listener whose certificate is missing. The controller itself waits for the
- * addresses that it needs, so the gate reports a missing address but does not wait for it.
+ * A Gateway is ready when its controller reports Accepted and Programmed for the present generation, and no listener
+ * has a problem: a Gateway may be programmed without the listener whose certificate is missing. The controller waits
+ * for the addresses that the Gateway needs, so the gate only reports a missing address.
  */
 export const gatewayRule: Rule = {
   milestones: commonMilestones,
@@ -39,12 +41,12 @@ export const gatewayRule: Rule = {
 }
 
 /**
- * A route of the Gateway API, of any protocol: https://gateway-api.sigs.k8s.io/reference/spec/#routestatus
+ * Judges routes of any protocol: https://gateway-api.sigs.k8s.io/reference/spec/#routestatus
  *
- * Ready when every parent that its spec names accepts the present generation, and no problem is reported: its
- * references are resolved (ResolvedRefs) and all of its rules are used (no PartiallyInvalid). The status of parents
- * that the spec no longer names does not count. If a parent does not report whether references are resolved, the
- * Services and ports of the backends must exist, as far as the gate may read them.
+ * A route is ready when every parent in its spec accepts the present generation, and no parent reports a problem:
+ * references are resolved (ResolvedRefs), and all rules are used (no PartiallyInvalid). The status of former parents
+ * does not count. If a parent does not report ResolvedRefs, the Services and ports of the backends must exist, as far
+ * as the gate can read them.
  */
 export const routeRule: Rule = {
   milestones: commonMilestones,
@@ -71,7 +73,7 @@ function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
   const isTrue = (...types: string[]) => own.some(({ name, value }) => types.includes(name) && value === 'True')
   const problem =
     own.length === 0
-      ? // Most often the GatewayClass of a new Gateway has no controller.
+      ? // Most often, no controller is responsible for the GatewayClass of a new Gateway.
         notReconciledProblem(gateway, reader, { awaited: 'controller', owners: [`GatewayClass ${gatewayClass}`] })
       : badConditionsProblem(gateway, signals, reader)
   const ready = problem === undefined && isTrue('Accepted', 'Scheduled') && isTrue('Programmed', 'Ready')
@@ -84,7 +86,7 @@ function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
   return { ready, message: ready ? message : waiting, readyConditions: signals.map(({ condition }) => condition) }
 }
 
-/** A route's reference to a parent, with the API's defaults: a Gateway (in a mesh, a Service), or a listener of it. */
+/** A reference of a route to a Gateway, one of its listeners, or a Service in a mesh, with the API's defaults. */
 interface ParentRef {
   readonly group: string
   readonly kind: string
@@ -97,7 +99,7 @@ interface ParentRef {
 /** A parent of a route, and its conditions of the present generation. */
 interface Parent {
   readonly ref: ParentRef
-  /** `gateway/web`, `gateway/web in infra, listener https` */
+  /** The parent in messages: `gateway/web`, `gateway/web in infra, listener https`. */
   readonly name: string
   readonly signals: readonly ConditionSignal[]
 }
@@ -113,7 +115,7 @@ function parentsOf(route: KubeObject): readonly Parent[] {
   }))
 }
 
-/** The references in a spec or status, with the API's defaults for absent fields. */
+/** References in a spec or status, with the defaults of the API for absent fields. */
 function readParentRefs(written: unknown, { metadata: { namespace } }: KubeObject): readonly ParentRef[] {
   return objectsIn(written).map((each) => {
     const valid = Object.entries(each).filter(([key, value]) => typeof value === (key === 'port' ? 'number' : 'string'))
@@ -121,7 +123,7 @@ function readParentRefs(written: unknown, { metadata: { namespace } }: KubeObjec
   })
 }
 
-/** Whether two references are to the same parent. Controllers may omit fields: then these are not compared. */
+/** Whether two references name the same parent. Controllers may omit fields, so absent fields are not compared. */
 function isSameParent(a: ParentRef, b: ParentRef): boolean {
   const isOfSameKind = a.group === b.group && a.kind === b.kind && a.namespace === b.namespace
   const fields = ['name', 'sectionName', 'port'] as const
@@ -150,7 +152,7 @@ function judgeRoute(route: KubeObject, reader: RuleReader): Judgement {
   const bad = badConditionsProblem(route, signals, reader)
   const problems: readonly Problem[] = [
     ...(bad === undefined ? [] : [bad]),
-    // Slow: the controller of a parent reports only once the parent exists.
+    // Not a failure: the controller of a parent reports only once the parent exists.
     ...(unanswered.length === 0
       ? []
       : [notReconciledProblem(route, reader, { awaited: 'controller', owners: unanswered.map(({ name }) => name) })]),
@@ -175,7 +177,7 @@ function parentObjectName({ group, kind, name = '', namespace }: ParentRef): Obj
   return { apiVersion: group === '' ? 'v1' : `${group}/v1`, kind, name, namespace }
 }
 
-/** The Services in the namespace of a route that its rules name. */
+/** The backends of a route that are Services in the route's namespace. */
 function routeBackends({ metadata, spec }: KubeObject): readonly Backend[] {
   const rules = objectsIn((spec as Fields | undefined)?.['rules'])
   return rules
@@ -188,7 +190,7 @@ function routeBackends({ metadata, spec }: KubeObject): readonly Backend[] {
 }
 
 /**
- * The conditions of the present generation, without the defaults that the API server adds to a new Gateway: Unknown
+ * The conditions of the present generation. The API server adds defaults to a new Gateway, which do not count: Unknown
  * since 1970, "Waiting for controller".
  */
 function reportedSignals(object: KubeObject, conditions: unknown, part?: string): readonly ConditionSignal[] {
@@ -206,7 +208,7 @@ function isUnsupported({ reason = '' }: ConditionSignal): boolean {
   return finalReasons.has(reason)
 }
 
-/** The problem that bad conditions show; of these, only the final ones if there are any. Undefined if none is bad. */
+/** The problem that bad conditions report; undefined without any. Unsupported requests have priority. */
 function badConditionsProblem(
   object: KubeObject,
   signals: readonly ConditionSignal[],

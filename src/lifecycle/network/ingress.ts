@@ -7,11 +7,11 @@ import { ownProblem } from '../status-problems.ts'
 import { type Backend, backendProblems, loadBalancerAddresses, missingAddressReport } from './backend.ts'
 
 /**
- * An Ingress: https://kubernetes.io/docs/concepts/services-networking/ingress/
+ * Judges Ingresses: https://kubernetes.io/docs/concepts/services-networking/ingress/
  *
- * Ready when the Services and ports of its backends exist, and no Service is being deleted. Many controllers never write an
- * address, so a missing address is reported and the gate does not wait for it. Exception: without permission to read
- * Services, the address is the only signal, so the gate waits for it.
+ * An Ingress is ready when the Services and ports of its backends exist, and none of these Services is being deleted.
+ * Many controllers never write an address, so the gate only reports a missing address. Exception: without permission to
+ * read Services, the address is the only signal, so the gate waits for the address.
  */
 export const ingressRule: Rule<Ingress> = {
   milestones: ['created', 'backends', 'address'],
@@ -72,12 +72,12 @@ function ingressBackends({ spec = {} }: Ingress): readonly Backend[] {
 }
 
 /**
- * The classes that Google Cloud serves without an IngressClass (kubernetes/ingress-gce, pkg/annotations). The annotation
- * `kubernetes.io/ingress.class` names the class of a controller, and never an IngressClass.
+ * Classes that Google Cloud serves without an IngressClass (kubernetes/ingress-gce, pkg/annotations). The annotation
+ * `kubernetes.io/ingress.class` is not checked, because it never names an IngressClass.
  */
 const servedWithoutObject = /^gce(-internal|-multi-cluster)?$/
 
-/** Warns of what the Ingress names although it does not exist. Its controller may be configured to work without it. */
+/** Warns about a missing IngressClass or TLS Secret. The controller may be configured to work without them. */
 function warnOfMissingObjects({ metadata: { namespace }, spec = {} }: Ingress, reader: RuleReader): void {
   const isMissing = (request: WatchRequest, name: string) => {
     const named = reader.list(request, ({ metadata }) => metadata.name === name, 'optional')

@@ -25,8 +25,9 @@ import {
 } from './endpoints.ts'
 
 /**
- * Why no endpoint is ready for some ports of a Service: the first answer that explains the rest, in the order of
- * https://kubernetes.io/docs/tasks/debug/debug-application/debug-service/ (selector, pods, ports, readiness, endpoints).
+ * The problem of a Service that has no ready endpoint for some ports. Its checks are those of
+ * https://kubernetes.io/docs/tasks/debug/debug-application/debug-service/ (selector, pods, ports, readiness,
+ * endpoints). The first check that fails is the cause.
  * @param unserved the ports without a ready endpoint
  * @param canReadPods whether pods may be read
  */
@@ -45,7 +46,7 @@ export function noReadyEndpointsProblem(
   }
   if (!canReadPods) return noEndpoints({ type: 'pods-unreadable', endpoints: endpoints.length })
 
-  // If pods have different ports, those with an unserved port count.
+  // If pods have different ports, only pods with an unserved port count.
   const able = all.filter(({ pod }) => unserved.some((port) => targetPortIn(pod, port) !== undefined))
   const selected = (isPartial && able.length > 0 ? able : all).map(({ pod }) => pod)
   if (selected.length === 0) {
@@ -68,7 +69,7 @@ export function noReadyEndpointsProblem(
 
   const staying = selected.filter((pod) => !isReplaced(pod))
   if (staying.length === 0) return noEndpoints({ type: 'pods-ended', pods: selected.length })
-  // During an update the new pods count; the old ones only if there are no others.
+  // During an update, only new pods count. Old pods count if there are no new ones.
   const newPods = staying.filter((pod) => reader.revisionOf(pod) !== 'other')
   const counts = { pods: staying.length, newPods: newPods.length }
   const readyPods = newPods.filter(isReadyByCondition).length

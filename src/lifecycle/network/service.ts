@@ -34,13 +34,13 @@ import {
 import { noReadyEndpointsProblem } from './no-ready-endpoints.ts'
 
 /**
- * A Service: https://kubernetes.io/docs/concepts/services-networking/service/
+ * Judges Services: https://kubernetes.io/docs/concepts/services-networking/service/
  *
- * Ready when each port has a ready endpoint whose pod matches the present selector, is ready and settled, and has the
- * present targetPort. A pod of a gated workload must also be of the gated revision. A LoadBalancer also needs an
- * address: the requested one, if it requests any and the load balancer does not ignore this. The gate does not wait for
- * the endpoints of headless, ExternalName and selectorless Services, nor of a Service that selects no pod because all
- * its workloads are scaled to zero.
+ * A Service is ready when each port has a ready endpoint. The pod of the endpoint must match the present selector, be
+ * ready and settled, and have the present targetPort. If the gate checks its workload too, the pod must belong to the
+ * new revision. A LoadBalancer also needs an address: the requested one, unless the load balancer ignores the request.
+ * The gate does not wait for endpoints if the Service is headless, ExternalName or selectorless, or if all workloads
+ * behind it are scaled to zero.
  */
 export const serviceRule: Rule<Service> = {
   milestones: ['created', 'endpoints', 'ready', 'address'],
@@ -69,7 +69,7 @@ function judgeService(service: Service, reader: RuleReader): Judgement {
   }
 }
 
-/** Why the gate waits for no endpoints of a Service; undefined if it waits. */
+/** Why the gate does not wait for endpoints of a Service; undefined if it waits. */
 function noEndpointsText(service: Service): string | undefined {
   const { type, clusterIP, externalName = 'an external name' } = service.spec ?? {}
   if (type === 'ExternalName') return `points to ${externalName}`
@@ -81,17 +81,17 @@ function hasPodSelector({ spec = {} }: Service): boolean {
   return spec.type !== 'ExternalName' && Object.keys(spec.selector ?? {}).length > 0
 }
 
-/** The judgement of a Service without endpoints to wait for. */
+/** Judges a Service for whose endpoints the gate does not wait: the Service is ready. */
 function judgeWithoutEndpoints(message: string, reader: RuleReader): Judgement {
   for (const name of ['endpoints', 'ready'])
     reader.milestone({ name, state: 'skipped', message: 'has no endpoints to wait for' })
   return { ready: true, message }
 }
 
-/** All endpoints of a pod (or one without a pod) that get traffic for some ports, or will when the pod has settled. */
-interface CountedEndpoint {
+/** An endpoint that gets traffic, or will once its pod has settled. All endpoints of a pod count as one. */
+interface ServingEndpoint {
   readonly ports: readonly ServicePort[]
-  /** When its pod is settled, in milliseconds on the runner's clock; 0 without a known pod. */
+  /** When its pod has settled, in milliseconds on the runner's clock; 0 if the pod is unknown. */
   readonly settledAt: number
 }
 
@@ -135,14 +135,14 @@ function judgeEndpoints(service: Service, reader: RuleReader): Judgement {
   const unserved = ports.filter((port) => !settled.some((each) => each.ports.includes(port)))
   if (servedAt === undefined) reader.problem(noReadyEndpointsProblem(service, reached, unserved, canReadPods, reader))
   const staying = selected.filter((pod) => !isReplaced(pod))
-  // Its pods may need long to pull an image or to pass a probe.
+  // The pods may need a long time to pull an image or to pass a probe.
   for (const pod of staying) reader.hold(waitOfPod(reader.podView(pod), reader).stallHold)
   return { ready: false, message, awaits: [...staying, ...workloads].map(nameOf) }
 }
 
-/** Since when each port has an endpoint with a settled pod, in milliseconds; undefined if a port has no endpoint. */
-function allPortsServedAt(ports: readonly ServicePort[], serving: readonly CountedEndpoint[]): number | undefined {
-  const first = (some: readonly CountedEndpoint[]) => Math.min(...some.map(({ settledAt }) => settledAt))
+/** When each port has an endpoint with a settled pod, in milliseconds; undefined if a port has no endpoint. */
+function allPortsServedAt(ports: readonly ServicePort[], serving: readonly ServingEndpoint[]): number | undefined {
+  const first = (some: readonly ServingEndpoint[]) => Math.min(...some.map(({ settledAt }) => settledAt))
   const at =
     ports.length === 0
       ? first(serving)
@@ -150,15 +150,15 @@ function allPortsServedAt(ports: readonly ServicePort[], serving: readonly Count
   return Number.isFinite(at) ? at : undefined
 }
 
-/** The endpoints that get traffic. Without permission to read pods, each ready endpoint does, for all ports. */
+/** The endpoints that get traffic. If pods cannot be read, each ready endpoint counts for all ports. */
 function servingEndpoints(
   { spec }: Service,
   { endpoints, pods }: ReachedPods,
   canReadPods: boolean,
   reader: Reader,
-): readonly CountedEndpoint[] {
+): readonly ServingEndpoint[] {
   const { ports = [] } = spec ?? {}
-  const ofPods = pods.flatMap(({ pod, endpoints }): readonly CountedEndpoint[] => {
+  const ofPods = pods.flatMap(({ pod, endpoints }): readonly ServingEndpoint[] => {
     const ready = endpoints.filter(({ isReady }) => isReady)
     // A slice may be older than the last change of the Service.
     const served = ports.filter((port) => ready.some(({ slice }) => hasTargetPort(slice, pod, port)))
@@ -173,7 +173,7 @@ function servingEndpoints(
   )
   return [
     ...(canReadPods ? ofPods : []),
-    ...[...new Set(others.map(endpointKey))].map((): CountedEndpoint => ({ ports, settledAt: 0 })),
+    ...[...new Set(others.map(endpointKey))].map((): ServingEndpoint => ({ ports, settledAt: 0 })),
   ]
 }
 
@@ -183,18 +183,18 @@ function hasTargetPort({ ports = [] }: EndpointSlice, pod: Pod, port: ServicePor
   return wanted !== undefined && ports.some((each) => (each.name ?? '') === (port.name ?? '') && each.port === wanted)
 }
 
-/** The same key for all endpoints of a pod, one for each address type. */
+/** A key that is equal for all endpoints of a pod. A pod has one endpoint for each address type. */
 function endpointKey({ endpoint: { targetRef, addresses } }: ServiceEndpoint): string | undefined {
   return targetRef?.uid ?? targetRef?.name ?? addresses?.[0]
 }
 
-/** Whether a selected pod needs an endpoint: it has not ended, or no controller replaces it. */
+/** Whether a selected pod should have an endpoint: it has not ended, or is a failed pod that no controller replaces. */
 function shouldHaveEndpoint({ metadata, status }: Pod): boolean {
   if (metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded') return false
   return status?.phase !== 'Failed' || controllerOf({ metadata }) === undefined
 }
 
-/** The pods that a Service selects, without the older pods of gated workloads. */
+/** The pods that a Service selects, without old pods of workloads in the same gate. */
 function selectedNewPods(service: Service, _: unknown, reader: Reader): readonly Pod[] {
   if (!hasPodSelector(service)) return []
   for (const request of workloadRequests(service)) reader.watch(request)
@@ -212,14 +212,14 @@ function areWorkloadsScaledToZero(service: Service, reader: Reader): boolean {
   return behind.length > 0 && behind.every((each) => desiredReplicasOf(each) === 0)
 }
 
-/** The milestone `address`. States a problem while the address is awaited. */
+/** The milestone `address`. States a problem while the Service waits for its address. */
 function judgeAddress(service: Service, reader: RuleReader): Milestone {
   const name = 'address'
   if (service.spec?.type !== 'LoadBalancer') return { name, state: 'skipped', message: 'no load balancer' }
   const entries = service.status?.loadBalancer?.ingress ?? []
   const has = loadBalancerAddresses(service)
   const requested = requestedAddresses(service)
-  // A name may stand for the requested address.
+  // A host name may stand for the requested address.
   const isOther =
     requested.length > 0 && entries.length > 0 && entries.every(({ ip = '' }) => !requested.includes(ip) && ip !== '')
   const other = isOther ? { has, requested } : undefined
@@ -236,7 +236,7 @@ function judgeAddress(service: Service, reader: RuleReader): Milestone {
 }
 
 /**
- * The annotations that request addresses of a load balancer: https://metallb.io/usage/#requesting-specific-ips,
+ * Annotations that request addresses of a load balancer: https://metallb.io/usage/#requesting-specific-ips,
  * https://kube-vip.io/docs/usage/kubernetes-services/, https://docs.cilium.io/en/stable/network/lb-ipam/#requesting-ips
  */
 const addressAnnotations = ['metallb.io/loadBalancerIPs', 'kube-vip.io/loadbalancerIPs', 'lbipam.cilium.io/ips']
@@ -247,9 +247,9 @@ function requestedAddresses({ metadata: { annotations = {} }, spec = {} }: Servi
 }
 
 /**
- * Whether the gate still waits for a load balancer that reports another address than the Service requests. The address may still
- * change if it was written before the request. After that, the load balancer ignores the request, which the API permits
- * (`loadBalancerIP`, k8s.io/api/core/v1).
+ * Whether a load balancer may still replace its address by the requested one: it wrote its address before the request.
+ * If it writes its status after the request, it ignores the request, which the API permits (`loadBalancerIP`,
+ * k8s.io/api/core/v1).
  */
 function mayAddressChange(service: Service, reader: Reader): boolean {
   const requestedAt = lastWrittenAt(service, reader.time) ?? -Infinity

@@ -15,6 +15,8 @@ import {
 } from '../status-age.ts'
 import { conditionProblem, notReconciledProblem, reportedProblem } from '../status-problems.ts'
 
+/* The rules of built-in kinds that are judged by their conditions, or that are ready once they exist. */
+
 /**
  * Judges an object by its conditions.
  * @param types the conditions that must be True
@@ -44,16 +46,16 @@ function judgeConditions(
   return { ready: false, message: problem === undefined ? waiting : messageOf(problem) }
 }
 
-/** The conditions of the present spec; empty as long as the status names an older generation. */
+/** The conditions of the present spec; empty while the status describes an older generation. */
 function observedConditions(object: KubeObject): readonly Condition[] {
   return isGenerationStale(object) ? [] : presentConditions(object)
 }
 
 /**
- * A CustomResourceDefinition: ready when its names are accepted and the API server serves it (Established).
+ * Judges CustomResourceDefinitions: ready when its names are accepted and the API server serves it (Established).
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  *
- * A strike problem: another definition already uses its names (NamesAccepted is False), so this one is not established,
+ * If another definition already uses its names (NamesAccepted is False), the definition fails. It is not established,
  * or keeps its old names (apiextensions-apiserver, pkg/controller/status/naming_controller.go and
  * pkg/controller/establish/establishing_controller.go).
  */
@@ -72,11 +74,11 @@ function nameRefusals(definition: KubeObject): readonly ConditionSignal[] {
     .map((each) => conditionSignal(each))
 }
 
-/** Temporary reasons why a CRD is not established: they end by themselves, or with a certificate of cert-manager. */
+/** Reasons why a CRD is not established yet. They end without an apply, some with a certificate of cert-manager. */
 const temporaryReasons: ReadonlySet<string | undefined> = new Set(['Installing', 'InvalidCABundle'])
 
 /**
- * An APIService: ready when the aggregator reaches its Service (Available).
+ * Judges APIServices: ready when the aggregator reaches the Service (Available).
  * https://kubernetes.io/docs/tasks/extend-kubernetes/setup-extension-api-server/
  */
 export const apiServiceRule: Rule = {
@@ -93,15 +95,15 @@ export const apiServiceRule: Rule = {
 }
 
 /**
- * A PodDisruptionBudget: ready when its controller has observed it; whether it allows a disruption now does not matter.
- * A slow problem: pods that the controller cannot count, which it reports before it has observed the budget (SyncFailed,
- * pkg/controller/disruption). https://kubernetes.io/docs/tasks/run-application/configure-pdb/
+ * Judges PodDisruptionBudgets: ready when the controller has observed the budget, even if it allows no disruption now.
+ * If the controller cannot count the pods, it reports SyncFailed before it has observed the budget
+ * (pkg/controller/disruption). https://kubernetes.io/docs/tasks/run-application/configure-pdb/
  */
 export const pdbRule: Rule = {
   milestones: commonMilestones,
   judge: (object, reader) => {
     const ready = isObserved(object)
-    // Its observedGeneration is the last one that was observed (failSafe), and not the present one.
+    // After SyncFailed, observedGeneration is still the previous one (failSafe), so all conditions count.
     const failed = conditionsOf(object).find(({ reason }) => reason === 'SyncFailed')
     reader.milestone(observedMilestone(object))
     if (!ready && failed !== undefined) reader.problem(conditionProblem(object, [conditionSignal(failed)], reader))
@@ -110,16 +112,17 @@ export const pdbRule: Rule = {
 }
 
 /**
- * A ResourceQuota: ready when its status contains its limits. The API server enforces the limits in the status: for a
- * changed quota the previous ones, for a new quota none (pkg/controller/resourcequota/resource_quota_controller.go and
- * k8s.io/apiserver, pkg/admission/plugin/resourcequota/controller.go).
+ * Judges ResourceQuotas: ready when the status contains the limits of the spec. The API server enforces only limits in
+ * the status: the previous ones after a change, none for a new quota
+ * (pkg/controller/resourcequota/resource_quota_controller.go and k8s.io/apiserver,
+ * pkg/admission/plugin/resourcequota/controller.go).
  */
 export const resourceQuotaRule: Rule = {
   milestones: commonMilestones,
   judge: (object, reader) => {
     const { hard: limits = {} } = (object.spec ?? {}) as { hard?: object }
     const { hard: enforced = {} } = (object.status ?? {}) as { hard?: object }
-    // The API server writes both in the same canonical form.
+    // The API server writes both maps in the same canonical form.
     const ready = isDeepStrictEqual(limits, enforced)
     reader.milestone(observedMilestoneIf(ready, 'waiting for its controller: its limits are not enforced yet'))
     if (!ready && isEmpty(object.status)) reader.problem(notReconciledProblem(object, reader))
@@ -128,8 +131,8 @@ export const resourceQuotaRule: Rule = {
 }
 
 /**
- * A CertificateSigningRequest: ready once its certificate is issued. A strike problem: it was denied, or its signer failed.
- * https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
+ * Judges CertificateSigningRequests: ready once the certificate is issued. A denied request, or one whose signer
+ * failed, fails. https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
  */
 export const csrRule: Rule = {
   milestones: commonMilestones,
@@ -160,7 +163,7 @@ function csrRefusals(object: KubeObject): readonly ConditionSignal[] {
     .map((each) => conditionSignal(each))
 }
 
-/** The rule of kinds that are ready once they exist: Namespace, CronJob, ConfigMap, Secret, RBAC, NetworkPolicy … */
+/** Judges kinds that are ready once they exist: Namespace, CronJob, ConfigMap, Secret, RBAC, NetworkPolicy … */
 export const existsRule: Rule = {
   milestones: commonMilestones,
   judge: (object, reader) => {
@@ -176,11 +179,11 @@ function existsMessage({ kind, spec }: KubeObject): string {
 }
 
 /**
- * A HorizontalPodAutoscaler: https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/
+ * Judges HorizontalPodAutoscalers: https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/
  *
- * Ready when it can scale its target and read its metric, or is disabled because the target has zero replicas
- * (ScalingActive is False with reason ScalingDisabled, pkg/controller/podautoscaler). Its controller syncs only every
- * 15 s, so that condition is stale for a while when the target has replicas again.
+ * An autoscaler is ready when it can scale its target and read its metric, or is disabled because its target has zero
+ * replicas (ScalingActive is False with reason ScalingDisabled, pkg/controller/podautoscaler). The controller syncs
+ * every 15 s, so this condition stays stale for a while after the target has replicas again.
  */
 export const hpaRule: Rule = { milestones: commonMilestones, judge: judgeAutoscaler }
 
@@ -224,7 +227,7 @@ function isScalingDisabled({ type, reason }: Condition): boolean {
 }
 
 /**
- * The conditions that are about the present spec. Since Kubernetes 1.37, the status contains the observed generation.
+ * The conditions that describe the present spec. Since Kubernetes 1.37, the status contains the observed generation.
  * Exception: if the controller cannot read the scale of the target, it writes only the condition AbleToScale, and not
  * the generation (reconcileAutoscaler, pkg/controller/podautoscaler).
  */
@@ -238,14 +241,14 @@ function conditionsOfPresentSpec(autoscaler: KubeObject, { time }: Reader): read
   )
 }
 
-/** The conditions of an object of `autoscaling/v1`: an annotation contains those of v2 (pkg/apis/autoscaling/annotations.go). */
+/** The conditions of an `autoscaling/v1` object, which are in an annotation (pkg/apis/autoscaling/annotations.go). */
 function annotatedConditions({ metadata }: KubeObject): readonly Condition[] {
   const text = metadata.annotations?.['autoscaling.alpha.kubernetes.io/conditions']
   if (text === undefined) return []
   try {
     return conditionsIn(JSON.parse(text))
   } catch {
-    // An annotation may contain anything; invalid JSON contains no condition.
+    // Invalid JSON contains no conditions.
     return []
   }
 }

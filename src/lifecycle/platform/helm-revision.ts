@@ -9,9 +9,10 @@ import { jobsRequest } from '../selector.ts'
 import { ownProblem, reportedProblem } from '../status-problems.ts'
 
 /**
- * A revision of a Helm release, by the labels of its Secret (pkg/storage/driver/secrets.go and pkg/release/common/status.go of
- * Helm). Ready when Helm has deployed it. Helm reports a failure for a hook, an apply or a wait that failed. When Helm deploys
- * the next revision, it marks this one as superseded. A pending one stays so: only the next revision shows that it is over.
+ * Judges a revision of a Helm release by the labels of its Secret (pkg/storage/driver/secrets.go and
+ * pkg/release/common/status.go of Helm). A revision is ready when Helm has deployed it. Helm reports a failure if a
+ * hook, the apply or the wait has failed. When Helm deploys the next revision, it marks this revision as superseded. If
+ * Helm is killed, a revision stays pending until the next revision.
  */
 export const helmRevisionRule: Rule = {
   milestones: commonMilestones,
@@ -24,7 +25,7 @@ function isFailedRevision({ metadata }: KubeObject): boolean {
   return readRevision(metadata).status === 'failed'
 }
 
-/** All revisions of the release of a revision. */
+/** All revisions of the Helm release to which a revision belongs. */
 export function revisionsOfRelease({ metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
   const { name, namespace = '' } = metadata
   const { release } = readRevision({ name })
@@ -32,7 +33,11 @@ export function revisionsOfRelease({ metadata }: KubeObject, reader: Reader): re
   return reader.list(request, (other) => readRevision(other.metadata).release === release, 'optional')
 }
 
-/** Whether an upgrade (`superseded`) or a rollback has followed the gated revision. A failed revision stays failed. */
+/**
+ * Whether an upgrade (`superseded`) or a rollback has replaced a revision. A failed revision stays failed.
+ * @param gated the version of the revision that the gate waits for
+ * @param object its present version
+ */
 export function compareRevisions(
   gated: KubeObject,
   object: KubeObject,
@@ -57,7 +62,7 @@ function judgeHelmRevision(object: KubeObject, reader: RuleReader): Judgement {
   return { ready, message }
 }
 
-/** Judges a pending revision, which Helm or its hook still works on. If Helm was killed, the revision stays pending. */
+/** Judges a pending revision: Helm or its hook still works on it, or Helm was killed. */
 function judgePendingRevision(object: KubeObject, reader: RuleReader): Judgement {
   const { release, number, status, createdAt } = readRevision(object.metadata)
   const since = reader.time(createdAt) ?? reader.history.firstSeenAt
@@ -69,7 +74,7 @@ function judgePendingRevision(object: KubeObject, reader: RuleReader): Judgement
     reason: 'condition-false',
     detail: { signals: [{ name: 'status', value: status }], cause, release },
   }
-  // A single check has no timeout that could show whether Helm goes on.
+  // A single check cannot wait to see whether Helm continues.
   const isShown = reader.settings.isSingleCheck === true && running === undefined
   reader.milestone({ name: 'observed', state: 'done', message: cause })
   reader.hold(running)
@@ -79,8 +84,8 @@ function judgePendingRevision(object: KubeObject, reader: RuleReader): Judgement
 }
 
 /**
- * Helm never retries a revision: another `helm upgrade` or a rollback begins the next one. So a failure is final at
- * once, except while a hook seems to run: its failed end may be reported later, and explains the failure.
+ * The problem of a failed revision. Helm never retries a revision, so the failure is final at once. Exception: while a
+ * hook seems to run, the gate waits, because the end of the hook may explain the failure.
  */
 function failedRevisionProblem(object: KubeObject, message: string, reader: Reader): Problem<'reported-failed'> {
   const { release, number } = readRevision(object.metadata)
@@ -98,7 +103,7 @@ function failedRevisionProblem(object: KubeObject, message: string, reader: Read
   return { ...problem, detail: { ...problem.detail, cause, release, hook: hook?.metadata.name } }
 }
 
-/** The Jobs of hooks that Helm created for this revision. A hook does not name its release, unless its chart does. */
+/** The Jobs of hooks that Helm created for this revision. Only some charts label a hook with the release. */
 function hookJobsOf(object: KubeObject, reader: Reader): readonly Job[] {
   const { release, createdAt } = readRevision(object.metadata)
   const since = reader.time(createdAt) ?? reader.now

@@ -16,11 +16,11 @@ import { namespaceRequest } from '../selector.ts'
 import { ownProblem, problemSeenSince } from '../status-problems.ts'
 
 /**
- * A PersistentVolumeClaim: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
+ * Judges PersistentVolumeClaims: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
  *
- * Ready when Bound, or when nothing uses it and its class binds only for its first consumer (WaitForFirstConsumer). The
- * gate does not wait for a resize: it may need another pod. A terminal problem: the claim has been Lost for
- * `lostClaimMs`, because its volume is gone.
+ * A claim is ready when it is Bound, or when no pod uses it and its class binds only for the first consumer
+ * (WaitForFirstConsumer). The gate does not wait for a resize, which may need another pod. A claim fails if it has been
+ * Lost for `lostClaimMs`, because its volume no longer exists.
  */
 export const pvcRule: Rule<PersistentVolumeClaim> = {
   milestones: ['created', 'provisioned', 'bound'],
@@ -34,7 +34,7 @@ function judgeClaim(claim: PersistentVolumeClaim, reader: RuleReader): Judgement
   const isBound = phase === 'Bound'
   const consumers = consumersOf(claim, reader)
   const bindsLate = isWaitingForConsumer(claim, reader)
-  // The scheduler has chosen a node: then the claim waits only for its provisioner.
+  // Once the scheduler has chosen a node, the claim waits only for its provisioner.
   const isScheduled = claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
   const isUsed =
     isScheduled || (consumers === undefined ? isConsumerBeingScheduled(claim, reader) : consumers.length > 0)
@@ -67,8 +67,8 @@ function judgeClaim(claim: PersistentVolumeClaim, reader: RuleReader): Judgement
 
 /**
  * When a claim was bound, on the runner's clock: when the controller wrote the name of the volume. The phase follows at
- * once (bindClaimToVolume and updateClaimStatus, pkg/controller/volume/persistentvolume); later status writes do not
- * count.
+ * once (bindClaimToVolume and updateClaimStatus, pkg/controller/volume/persistentvolume). Later writes of the status do
+ * not count.
  */
 function boundAt({ metadata: { managedFields = [] } }: PersistentVolumeClaim, { time }: Reader): number | undefined {
   const controller = managedFields.find(({ subresource }) => subresource === 'status')?.manager
@@ -77,8 +77,8 @@ function boundAt({ metadata: { managedFields = [] } }: PersistentVolumeClaim, { 
 }
 
 /**
- * The problem of a claim that prevents the scheduling of a pod. The claim's latest event shows it, so the gate need not
- * watch the claim. Undefined if no event reports that a claim of the pod could not be bound.
+ * The problem of a claim that prevents the scheduling of a pod, by the latest Event about the claim. The claim itself
+ * need not be watched. Undefined if no Event reports that a claim of the pod cannot be bound.
  */
 export function unboundClaimOfPod(pod: Pod, reader: Reader): Problem | undefined {
   const { namespace } = pod.metadata
@@ -92,12 +92,13 @@ export function unboundClaimOfPod(pod: Pod, reader: Reader): Problem | undefined
   return undefined
 }
 
-/** The events of the binder and provisioners about a claim that is not bound; FailedBinding is often a Normal event. */
+/** Reasons of Events about a claim that cannot be bound. FailedBinding is often a Normal Event. */
 const bindingFailures: ReadonlySet<string> = new Set(['FailedBinding', 'ProvisioningFailed', 'VolumeMismatch'])
 
 /**
- * The event that shows why a claim is not bound: the latest failure since its volume was provisioned, else the binder's
- * repeated event that it waits for an external provisioner (provisionClaim, pkg/controller/volume/persistentvolume).
+ * The Event that shows why a claim is not bound: the latest failure since its volume was provisioned. Without a
+ * failure, the Event that it waits for an external provisioner (provisionClaim,
+ * pkg/controller/volume/persistentvolume).
  */
 function bindingFailureEvent(events: readonly EventObject[]): EventObject | undefined {
   const present = events.slice(events.findLastIndex(({ reason }) => reason === 'ProvisioningSucceeded') + 1)
@@ -117,7 +118,10 @@ function pendingClaimProblem(claim: PersistentVolumeClaim, reader: Reader): Prob
   return toPendingProblem(subjectOf(claim), reader.history.firstSeenAt, message)
 }
 
-/** @param message the latest event of the binder (pkg/controller/volume/persistentvolume) or of a provisioner */
+/**
+ * The problem of a claim that is not bound.
+ * @param message the latest Event of the binder (pkg/controller/volume/persistentvolume) or of a provisioner
+ */
 function toPendingProblem(
   subject: Subject,
   firstSeenAt: number,
@@ -135,9 +139,8 @@ function toPendingProblem(
 }
 
 /**
- * Whether a claim waits for its first consumer. Its class shows this; if classes cannot be read, the binder's event
- * does. A claim with a `volumeName` is bound immediately, whatever its class (syncUnboundClaim,
- * pkg/controller/volume/persistentvolume).
+ * Whether a claim waits for its first consumer, by its class or, if classes cannot be read, by an Event. A claim with a
+ * `volumeName` is bound at once, whatever its class (syncUnboundClaim, pkg/controller/volume/persistentvolume).
  */
 function isWaitingForConsumer(claim: PersistentVolumeClaim, reader: Reader): boolean {
   const { storageClassName, volumeName = '' } = claim.spec ?? {}
@@ -147,10 +150,10 @@ function isWaitingForConsumer(claim: PersistentVolumeClaim, reader: Reader): boo
   return reader.events(claim).some(({ reason }) => binderReasons.has(reason ?? ''))
 }
 
-/** The binder's events about a claim whose class waits for a consumer (pkg/controller/volume/events). */
+/** Reasons of Events about a claim whose class waits for a consumer (pkg/controller/volume/events). */
 const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
 
-/** Whether a pod uses the claim, if pods cannot be read: the binder's last event is that its scheduling is awaited. */
+/** Whether a pod uses the claim, if pods cannot be read: the latest Event reports that the pod is being scheduled. */
 function isConsumerBeingScheduled(claim: PersistentVolumeClaim, reader: Reader): boolean {
   const last = reader.events(claim).findLast(({ reason }) => binderReasons.has(reason ?? ''))
   return last?.reason === 'WaitForPodScheduled'
@@ -163,7 +166,7 @@ function consumersOf(claim: PersistentVolumeClaim, reader: Reader): readonly Pod
   return reader.listState(request) === 'complete' ? consumers : undefined
 }
 
-/** The claims of a pod's volumes: named ones, and those created for ephemeral volumes. */
+/** The names of the claims that the volumes of a pod use, including ephemeral volumes. */
 function claimNamesOf({ metadata, spec }: Pod): readonly string[] {
   return (spec?.volumes ?? []).flatMap(
     ({ persistentVolumeClaim, ephemeral, name }) =>
