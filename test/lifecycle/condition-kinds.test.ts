@@ -5,7 +5,7 @@ import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { condition, make } from '../kit/objects.ts'
 import { concerns, read, requested } from '../kit/rule.ts'
 
-describe('a HorizontalPodAutoscaler that was disabled by zero replicas', () => {
+describe('a HorizontalPodAutoscaler that zero replicas disabled', () => {
   const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }
   const autoscaler: KubeObject = {
     apiVersion: 'autoscaling/v2',
@@ -20,7 +20,7 @@ describe('a HorizontalPodAutoscaler that was disabled by zero replicas', () => {
     },
   }
 
-  it('watches its target, and is assessed again when that changes', () => {
+  it('watches its target and is assessed again when the target changes', () => {
     expect(requested(hpaRule, autoscaler).needed).toEqual([{ ...scaleTargetRef, namespace: 'shop' }])
     const isConcerned = (other: KubeObject) => concerns({}, hpaRule, autoscaler, other)
     expect(isConcerned(make.deployment())).toBe(true)
@@ -35,7 +35,7 @@ describe('a HorizontalPodAutoscaler that was disabled by zero replicas', () => {
 })
 
 describe('an APIService', () => {
-  it('awaits the Service that serves it', () => {
+  it('awaits the Service that it names', () => {
     const service = { namespace: 'monitoring', name: 'metrics' }
     expect(judgeObject(apiServiceRule, { spec: { service } }).awaits).toEqual([
       { apiVersion: 'v1', kind: 'Service', ...service },
@@ -54,13 +54,11 @@ function judgeObject(rule: Rule, rest: Partial<KubeObject> = {}, metadata: objec
   return read({}, rule, object)
 }
 
-describe('a kind that works later or elsewhere', () => {
-  it.each([
-    ['batch/v1', 'CronJob'],
-    ['v1', 'Secret'],
-    ['rbac.authorization.k8s.io/v1', 'ClusterRole'],
-    ['networking.k8s.io/v1', 'NetworkPolicy'],
-  ])('is %s %s', (apiVersion, kind) => {
-    expect(ruleOf({ apiVersion, kind })).toBe(existsRule)
-  })
+it.each([
+  ['batch/v1', 'CronJob'],
+  ['v1', 'Secret'],
+  ['rbac.authorization.k8s.io/v1', 'ClusterRole'],
+  ['networking.k8s.io/v1', 'NetworkPolicy'],
+])('an object of %s %s is ready once it exists', (apiVersion, kind) => {
+  expect(ruleOf({ apiVersion, kind })).toBe(existsRule)
 })

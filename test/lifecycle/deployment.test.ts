@@ -2,12 +2,12 @@ import { deploymentRule } from '../../src/lifecycle/workloads/deployment.ts'
 import { make } from '../kit/objects.ts'
 import { read, requested } from '../kit/rule.ts'
 
-test('the milestones of a Deployment are all that the contract names, in its order', () => {
+test('an assessment of a Deployment contains all milestones of its rule, in the same order', () => {
   const { milestones } = read({}, deploymentRule, make.deployment())
   expect(milestones.map(({ name }) => name)).toEqual([...deploymentRule.milestones])
 })
 
-test('a Deployment asks for its ReplicaSets and pods by its selector', () => {
+test('the rule of a Deployment reads its ReplicaSets and pods by its selector', () => {
   expect(requested(deploymentRule, make.deployment()).needed).toEqual([
     { apiVersion: 'apps/v1', kind: 'ReplicaSet', namespace: 'shop', labelSelector: 'app=web' },
     { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', labelSelector: 'app=web' },

@@ -14,9 +14,9 @@ const cases = readData(import.meta.filename.replace('.test.ts', '.yaml')) as Rea
 
 describe.each(Object.entries(cases))('%s', (_, { object, events, finds }) => {
   it.each([
-    ['in their order', events],
-    ['the latest first', events.toReversed()],
-  ])('is judged by the latest of its events, seen %s', (_order, seen) => {
+    ['in order', events],
+    ['in reverse order', events.toReversed()],
+  ])('is assessed by its latest event if the events arrive %s', (_order, seen) => {
     const rule = ruleOf(object)
     const assessment = read({ objects: [object, ...seen.map((text) => toEvent(object, text))] }, rule, object)
     expect({ stallHold: assessment.stallHold ?? null, problems: assessment.problems }).toMatchObject(finds)

@@ -4,18 +4,14 @@ import { read } from '../kit/rule.ts'
 
 test.each<[string, object, string]>([
   ['waits for a status', {}, 'progressing'],
-  [
-    'is ready if it has a field of its own beside its spec and its status',
-    { provisioner: 'example.com/disk' },
-    'ready',
-  ],
+  ['is ready if it has another top-level field', { provisioner: 'example.com/disk' }, 'ready'],
 ])('an object without a spec %s', (_, rest, status) => {
   const metadata = { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 2 }
   const object = { apiVersion: 'example.com/v1', kind: 'Widget', metadata, ...rest } as KubeObject
   expect(read({}, genericRule, object).status).toBe(status)
 })
 
-test('a kind without a rule and without a signal is ready once it exists, with a message about the missing signal', () => {
+test('a ConfigMap is ready once it exists, with a message about the missing readiness signal', () => {
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', uid: 'c' } }
   expect(read({}, genericRule, object)).toMatchObject({
     status: 'ready',

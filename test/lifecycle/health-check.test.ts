@@ -54,8 +54,8 @@ type Case = readonly [
   expected: Omit<Expected, 'pods'>,
 ]
 
-describe("the user's own health check", () => {
-  it.each(rows<[string, object, string]>(data, "the user's own health check is"))(
+describe("a target with the user's own health check", () => {
+  it.each(rows<[string, object, string]>(data, 'a target with a health check is'))(
     'is %s',
     async (_, status, expected) => {
       expect((await assessmentOf({ 0: status }, 60)).status).toBe(expected)
@@ -68,7 +68,7 @@ describe("the user's own health check", () => {
   })
 
   it.each(titled(rows<[object, string]>(data, 'quotes the status'), ([, message]) => message))(
-    '%s',
+    'fails with the message "%s"',
     async (_, [status, message]) => {
       const { failure } = await assessmentOf({ 0: status }, 60)
       expect(failure?.message).toBe(message)
@@ -76,7 +76,7 @@ describe("the user's own health check", () => {
   )
 })
 
-describe("a health check of the user with the further fields of the catalogue's entries", () => {
+describe('a target whose health check has the fields of a catalogue entry', () => {
   it.each(rows<Case>(data, 'further fields'))('%s', async (_, versions, verdicts, expected) => {
     for (const [second, verdict] of Object.entries(verdicts))
       expectAssessment(await assessmentOf(versions, Number(second), further), verdict, expected)

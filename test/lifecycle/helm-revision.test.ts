@@ -39,11 +39,15 @@ it.each([
 })
 
 it.each([
-  ['runs', hook({}), 'its hook job/migrate runs'],
-  ['is complete', hook(complete), undefined],
-  ['is older than the revision', hook({}, -10), undefined],
-  ['is of another release', hook({}, 1, { 'app.kubernetes.io/instance': 'api' }), undefined],
-])('a pending revision whose hook %s holds the stall clock only while the hook runs', (_, job, stallHold) => {
+  ['stops the stall clock while its hook runs', hook({}), 'its hook job/migrate runs'],
+  ['does not stop the stall clock if its hook is complete', hook(complete), undefined],
+  ['does not stop the stall clock if its hook is older than the revision', hook({}, -10), undefined],
+  [
+    'does not stop the stall clock if the hook is of another release',
+    hook({}, 1, { 'app.kubernetes.io/instance': 'api' }),
+    undefined,
+  ],
+])('a pending revision of a Helm release %s', (_, job, stallHold) => {
   expect(read({ objects: [job] }, helmRevisionRule, revision(7, 'pending-upgrade')).stallHold).toBe(stallHold)
 })
 
@@ -51,8 +55,8 @@ const failedHook = { conditions: [{ type: 'Failed', status: 'True' }] }
 
 it.each([
   ['at once, because Helm never retries it', [], true],
-  ['at once, if its hook has failed', [hook(failedHook)], true],
-  ['later, while its hook may still end', [hook({})], false],
+  ['at once if its hook has failed', [hook(failedHook)], true],
+  ['only after 10 s while its hook may still end', [hook({})], false],
 ])('a failed revision of a Helm release fails %s', (_, objects, isProven) => {
   const { status, problems } = read({ now: 0, objects }, helmRevisionRule, revision(7, 'failed'))
   expect(status).toBe(isProven ? 'failed' : 'progressing')
@@ -61,14 +65,19 @@ it.each([
 })
 
 it.each<[string, readonly KubeObject[], string, string]>([
-  ['has no other revision', [], 'deployed', 'same'],
-  ['has older revisions', [revision(6, 'deployed')], 'pending-upgrade', 'same'],
-  ['is replaced', [], 'superseded', 'superseded'],
-  ['is followed by an upgrade', [revision(8, 'pending-upgrade')], 'pending-upgrade', 'superseded'],
-  ['is followed by a deployed revision', [revision(8, 'deployed')], 'pending-upgrade', 'superseded'],
-  ['is followed by a rollback', [revision(8, 'pending-rollback')], 'pending-upgrade', 'rolled-back'],
-  ['stands beside another release', [revision(8, 'deployed', 'web.v7')], 'pending-upgrade', 'same'],
-])('a revision of a Helm release that %s is compared with the other revisions', (_, others, status, type) => {
+  ['is still the same if no other revision exists', [], 'deployed', 'same'],
+  ['is still the same beside an older revision', [revision(6, 'deployed')], 'pending-upgrade', 'same'],
+  ['is superseded if Helm reports the status superseded', [], 'superseded', 'superseded'],
+  ['is superseded if an upgrade follows', [revision(8, 'pending-upgrade')], 'pending-upgrade', 'superseded'],
+  ['is superseded if a deployed revision follows', [revision(8, 'deployed')], 'pending-upgrade', 'superseded'],
+  ['is rolled back if a rollback follows', [revision(8, 'pending-rollback')], 'pending-upgrade', 'rolled-back'],
+  [
+    'is still the same beside a revision of another release',
+    [revision(8, 'deployed', 'web.v7')],
+    'pending-upgrade',
+    'same',
+  ],
+])('a revision of a Helm release %s', (_, others, status, type) => {
   const first = revision(7, 'pending-upgrade')
   const object = revision(7, status)
   const revisions = revisionsOf(object, reader({ objects: [...others, object] }))

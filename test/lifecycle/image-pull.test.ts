@@ -6,7 +6,7 @@ const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 describe('the message of a refused pull', () => {
   it.each(rows<[string, readonly string[], string, string]>(data, 'an aggregate of errors'))(
-    'with several pull secrets is an aggregate of errors, of which one decides: %s',
+    'with an error for each pull secret means %s',
     (_, errors, reason, answer) => {
       for (const start of [
         'Failed to pull image "127.0.0.1:5995/app:v1": ',
@@ -21,7 +21,7 @@ describe('the message of a refused pull', () => {
   )
 
   it.each(rows<[string, string, string]>(data, 'one wording'))(
-    'has one wording in the event, the state and the back-off of the kubelet: %s',
+    'has the same reason and answer for %s in an event, a state and a back-off',
     (error, words, answer) => {
       const [event, state] = [`${error}: ${answer}`, `image pull failed for acme/web:v1 because ${words}: ${answer}`]
       const messages = [
@@ -36,7 +36,7 @@ describe('the message of a refused pull', () => {
   )
 
   it.each(rows<[string, string]>(data, 'a signature'))(
-    'about a signature %s is a refusal by the node, not for credentials',
+    'about a signature %s means that the node refuses the image',
     (_, message) => {
       expect(pullFailure(message).reason).toBe('image-unauthorized')
       expect(pullFailure(message).cause).toBe('signature')
@@ -48,32 +48,32 @@ describe('the message of a refused pull', () => {
   })
 
   it.each(rows<[string, string]>(data, 'is not mistaken for the answer of the registry'))(
-    '%s is not mistaken for the answer of the registry',
+    'means image-registry-unreachable although it contains %s',
     (_, message) => {
       expect(pullFailure(message).reason).toBe('image-registry-unreachable')
     },
   )
 
   it.each(rows<[string, string]>(data, 'an unquoted name'))(
-    'contains an unquoted name %s, which is not mistaken for the answer',
+    'means image-not-found although it contains the unquoted %s',
     (_, message) => {
       expect(pullFailure(message).reason).toBe('image-not-found')
     },
   )
 
-  it('is the same after the text of a back-off', () => {
+  it('means image-not-found also inside the message of a back-off', () => {
     const image = 'r.io/denied/app:404'
     const answer = `failed to pull and unpack image "${image}": failed to resolve reference "${image}": ${image}: not found`
     expect(pullFailure(`Back-off pulling image "${image}": ErrImagePull: ${answer}`).reason).toBe('image-not-found')
   })
 })
 
-it('the reason of a refused pull is not read from the name of an image that contains another quoted name', () => {
+it('the reason of a refused pull is not read from the name of the image if another quoted name comes first', () => {
   expect(pullFailure('container "web": Failed to pull image "r.io/web/denied:v1": no').reason).toBe('image-pull-failed')
 })
 
 it.each(rows<[string, string, string]>(data, "the registry's own words"))(
-  "the registry's own words are read from %s",
+  'the answer of a registry %s',
   (_, message, words) => {
     expect(pullFailure(message).answer).toBe(words)
   },
@@ -83,18 +83,18 @@ it.each(rows<[string, string, string]>(data, "the registry's own words"))(
  * What runtimes and registries write, as reported in public issues: containerd, CRI-O and cri-dockerd before Docker Hub,
  * ECR, Artifact Registry, ACR, GHCR, GitLab, Harbor, Quay, Artifactory and Nexus.
  */
-describe('the messages of the runtimes for each registry', () => {
+describe('the message of a container runtime', () => {
   describe.each(
     rows<[string, readonly (readonly [string, string])[]]>(data, 'the messages of the runtimes for each registry'),
-  )('%s', (reason, messages) => {
-    it.each(messages)('%s', (_, message) => {
+  )('means %s', (reason, messages) => {
+    it.each(messages)('for %s', (_, message) => {
       expect(pullFailure(message).reason).toBe(reason)
       expect(pullFailure(`Failed to pull image "ghcr.io/acme/web:v9": ${message}`).reason).toBe(reason)
       expect(pullFailure(`Back-off pulling image "ghcr.io/acme/web:v9": ErrImagePull: ${message}`).reason).toBe(reason)
     })
   })
 
-  it('are classified in time however long they are', () => {
+  it('is classified within a second, however long it is', () => {
     const hostile = 'failed to resolve reference '.repeat(40_000) + '"a":'.repeat(40_000)
     const startedAt = performance.now()
     pullFailure(hostile)
@@ -103,7 +103,7 @@ describe('the messages of the runtimes for each registry', () => {
 })
 
 describe('the cause of a failed pull', () => {
-  it.each(rows<[string, string | null]>(data, 'the cause of a failed pull'))('is known from: %s', (answer, cause) => {
+  it.each(rows<[string, string, string | null]>(data, 'the cause of a failed pull'))('%s', (_, answer, cause) => {
     const image = 'r.io/acme/web:v2'
     expect(pullFailure(`Failed to pull image "${image}": ${answer}`).cause ?? null).toBe(cause)
   })

@@ -16,14 +16,14 @@ function createIngress(spec: Ingress['spec'] = {}): Ingress {
 }
 
 it.each(['gce', 'gce-internal', 'gce-multi-cluster'])(
-  'an Ingress does not warn of the class %s, which Google Cloud serves without an IngressClass',
+  'an Ingress does not warn about the class %s, which Google Cloud serves without an IngressClass',
   (ingressClassName) => {
     const ingress = createIngress({ ingressClassName })
     expect(read({ objects: [make.service()] }, ingressRule, ingress)).toMatchObject({ status: 'ready', warnings: [] })
   },
 )
 
-it('an Ingress warns of what its watches show, and reads nothing else', () => {
+it('an Ingress reads only the IngressClasses and the TLS Secrets that it names', () => {
   const ingress = createIngress({ ingressClassName: 'nginx', tls: [{ secretName: 'web-tls' }, {}] })
   expect(requested(ingressRule, ingress).optional).toEqual([
     { apiVersion: 'networking.k8s.io/v1', kind: 'IngressClass' },

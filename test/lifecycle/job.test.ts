@@ -7,7 +7,7 @@ import { toWorkload } from '../kit/workloads.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
-describe('a Job waits before its next try', () => {
+describe('the stall clock of a Job that waits for its next try', () => {
   const toTry = (text: string) => {
     const [, at = '', isDone] = /^(\d+)( ok)?$/.exec(text) ?? []
     if (text === 'pending')
@@ -41,7 +41,7 @@ describe('a Job waits before its next try', () => {
     expect(wait(now, tries.map(toTry), job)).toEqual(end && until(end))
   })
 
-  it('as long as the kubelet waits before it restarts the container', () => {
+  it('stops while the kubelet waits before it restarts the container', () => {
     const message = 'back-off 2m40s restarting failed container=app pod=migrate-a_shop(migrate-a-uid)'
     const status = podIs.unready({ state: is.waiting('CrashLoopBackOff', message), lastState: is.terminated(3, 100) })
     const pod = make.pod({ metadata: { name: 'migrate-a' }, spec: { restartPolicy: 'OnFailure' }, status }, make.job())

@@ -8,7 +8,7 @@ import {
 import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
 import { exitText } from '../../src/reasons/wording.ts'
 import { make } from '../kit/objects.ts'
-import { rows, titled } from '../kit/rows.ts'
+import { rows } from '../kit/rows.ts'
 import { containerIn } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
@@ -30,7 +30,7 @@ function explained(...args: Parameters<typeof causeOfDeath>) {
 
 describe('the death of a container', () => {
   it.each(rows<[string, object, string, string]>(data, 'the death of a container'))(
-    'by %s',
+    'is explained by %s',
     (_, death, reason, message) => {
       expect(explained(app, death)).toEqual({ reason, message })
     },
@@ -77,36 +77,45 @@ describe('the death of a container', () => {
   })
 })
 
-describe('the end of a container', () => {
-  it('has no text for an exit code without a usual meaning', () => {
+describe('the text for the end of a container', () => {
+  it('contains only the code if the exit code has no usual meaning', () => {
     expect(exitText({ exitCode: 3 })).toBe('exited with code 3')
     expect(exitText({})).toBe('exited with code unknown')
   })
 
   it.each([
-    ['failed to create containerd container: no command specified', 'no command specified'],
-    ['container create failed: executable file not found in $PATH', 'executable file not found in $PATH'],
-    ['no layers around it', 'no layers around it'],
-  ])('is the innermost error of the message of the runtime: %s', (message, words) => {
+    [
+      'is the innermost error in a message of containerd',
+      'failed to create containerd container: no command specified',
+      'no command specified',
+    ],
+    [
+      'is the innermost error in a message of CRI-O',
+      'container create failed: executable file not found in $PATH',
+      'executable file not found in $PATH',
+    ],
+    [
+      'is the whole message of the runtime if nothing is around the error',
+      'no layers around it',
+      'no layers around it',
+    ],
+  ])('%s', (_, message, words) => {
     expect(runtimeError(message).message).toBe(words)
   })
 })
 
 describe('an error of a container runtime', () => {
-  it.each(rows<[string, string]>(data, 'is read by the step that failed'))(
-    'is read by the step that failed (%#: %s)',
-    (step, message) => {
-      expect(runtimeError(message).step).toBe(step)
-    },
-  )
+  it.each(rows<[string, string, string]>(data, 'the step that failed'))('%s', (_, step, message) => {
+    expect(runtimeError(message).step).toBe(step)
+  })
 
-  it('loses the texts before the step, and the quotes around it', () => {
+  it('is shown without the log line and the quotes around the error', () => {
     const text = 'time="2025-04-16T12:10:28Z" level=error msg="exec: \\"serve\\": permission denied"\n'
     expect(runtimeError(`container create failed: ${text}`).message).toBe('exec: "serve": permission denied')
   })
 
   it.each(rows<[string, string, string]>(data, 'a start that fails'))(
-    '%s explains the death of the container',
+    '%s explains the death of its container',
     (_, words, reason) => {
       expect(explained(app, startError(words))).toEqual({ reason, message: `cannot start: ${words}` })
     },
@@ -115,7 +124,7 @@ describe('an error of a container runtime', () => {
 
 describe('a container that used too much memory', () => {
   it.each(rows<[string, object, object]>(data, 'too much memory'))(
-    'was killed for using more than %s',
+    'is reported as killed for more memory than %s',
     (words, limited, podLimited) => {
       const spec = { resources: podLimited, containers: [make.container({ resources: limited })] }
       const death = { reason: 'OOMKilled', exitCode: 137 }
@@ -125,48 +134,45 @@ describe('a container that used too much memory', () => {
   )
 })
 
-describe('a failure of a probe', () => {
+describe('the answer of a container to a failed probe', () => {
   const unhealthy = (message: string, container = 'app') =>
     make.event(limitedPod, { container, reason: 'Unhealthy', message, metadata: { name: message } })
   const failure = (...events: EventObject[]) => probeFailure(appAmong(...events).failedProbes.readiness)
 
-  it.each(titled(rows<[string, object | null]>(data, 'the answer of a probe'), ([message]) => message))(
-    'has an answer: %s',
-    (_, [message, answer]) => {
-      expect(failure(unhealthy(`Readiness probe failed: ${message}`))).toEqual({
-        failure: message,
-        answer: answer ?? undefined,
-      })
-    },
-  )
+  it.each(rows<[string, string, object | null]>(data, 'the answer of a probe'))('%s', (_, message, answer) => {
+    expect(failure(unhealthy(`Readiness probe failed: ${message}`))).toEqual({
+      failure: message,
+      answer: answer ?? undefined,
+    })
+  })
 
-  it('is read from the last event about this probe of this container', () => {
+  it('is read from the last event about the same probe of the same container', () => {
     const others = [unhealthy('Liveness probe failed: 2'), unhealthy('Readiness probe failed: 3', 'proxy')]
     expect(failure(unhealthy('Readiness probe failed: 1'), ...others).failure).toBe('1')
     expect(failure(...others)).toEqual({})
   })
 
-  it('is empty if the probe printed nothing', () => {
+  it('is empty if the probe prints nothing', () => {
     expect(failure(unhealthy('Readiness probe failed: ')).failure).toBe('')
   })
 
   it.each(rows<[string, string, string | null]>(data, 'a probe that the kubelet could not run'))(
-    'is no answer of the container if the kubelet could not run the probe %s',
+    'is missing if the kubelet could not run the probe %s',
     (_, message, program) => {
       const { answer } = failure(unhealthy(`Readiness probe ${message}`))
       expect(answer).toEqual({ type: 'not-asked', program: program ?? undefined })
     },
   )
 
-  it('is an answer if the output of the probe itself is like an error of a runtime', () => {
+  it('is unknown if the output of the probe resembles an error of a runtime', () => {
     expect(failure(unhealthy('Readiness probe failed: exec: "x": not found')).answer).toBeUndefined()
   })
 })
 
 describe('the missing object in a message of the kubelet', () => {
-  it.each(titled(rows<[string, object | null]>(data, 'the missing object in a message'), ([message]) => message))(
-    'is read: %s',
-    (_, [message, missing]) => {
+  it.each(rows<[string, string, object | null]>(data, 'the missing object in a message'))(
+    '%s',
+    (_, message, missing) => {
       expect(missingObject(message)).toEqual(missing ?? undefined)
     },
   )

@@ -6,7 +6,7 @@ describe('the containers of a pod', () => {
   const names = (pod: Pod) =>
     containersOf(pod).map(({ container, isInit, runsOnce }) => [container.name, isInit, runsOnce])
 
-  it('are init containers, sidecars and others, distinguished by the meaning of their end', () => {
+  it('are init containers, sidecars or other containers', () => {
     const spec = {
       initContainers: [make.container({ name: 'migrate' }), make.container({ name: 'proxy', restartPolicy: 'Always' })],
     }
@@ -29,7 +29,7 @@ describe('the containers of a pod', () => {
   })
 
   // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy-for-individual-containers
-  it('may end by their own restart policy, which overrides the policy of the pod', () => {
+  it('may end if their own restart policy overrides the policy of the pod', () => {
     const containers = [
       make.container({ restartPolicy: 'OnFailure' }),
       make.container({ name: 'server', restartPolicy: 'Always' }),
@@ -40,17 +40,17 @@ describe('the containers of a pod', () => {
     ])
   })
 
-  it('have their own statuses', () => {
+  it('have the status with their own name', () => {
     const status = { containerStatuses: [make.containerStatus({ name: 'other' }), make.containerStatus()] }
     expect(containersOf(make.pod({ status })).map((at) => at.status?.name)).toEqual(['app'])
   })
 })
 
 test.each([
-  ['counts as one without a count', 1, {}],
+  ['without a count counts once', 1, {}],
   ['counts as often as its count', 4, { count: 4 }],
   ['counts as often as its series', 6, { series: { count: 6 } }],
-  ['counts as one with the count 0', 1, { count: 0, series: null }],
+  ['with the count 0 counts once', 1, { count: 0, series: null }],
 ])('an event %s', (_title, count, fields: object) => {
   const { count: _, ...event } = make.event(make.pod(), { reason: 'Failed' })
   expect(eventCount({ ...event, ...fields } as EventObject)).toBe(count)

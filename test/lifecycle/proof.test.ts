@@ -6,11 +6,11 @@ const third = { seen: 3, needed: 3, since: moment(5), atLeastMs: 30_000, isCurre
 describe('a problem', () => {
   it.each([
     ['is proven by enough observations after enough time', third, 35, true, undefined],
-    ['is rechecked when only time is missing', third, 34, false, moment(35)],
-    ['is not proven by fewer observations, however long they stand', { ...third, seen: 2 }, 900, false, undefined],
-    ['is proven at once where it needs no time', { ...third, atLeastMs: 0 }, 5, true, undefined],
+    ['is assessed again later if only time is missing', third, 34, false, moment(35)],
+    ['is not proven by too few observations, however old they are', { ...third, seen: 2 }, 900, false, undefined],
+    ['is proven at once if it needs no time', { ...third, atLeastMs: 0 }, 5, true, undefined],
     [
-      'is not proven by observations that are all older than the gate',
+      'is not proven if all observations are older than the gate',
       { ...third, isCurrent: false },
       900,
       false,
@@ -24,13 +24,13 @@ describe('a problem', () => {
 })
 
 describe('the present moment', () => {
-  it('notes the earliest moment to come of those that it is asked for', () => {
+  it('remembers the earliest future moment that was asked for', () => {
     const present = momentAt(moment(10))
     expect([10, 30, 20].map((each) => present.passed(moment(each)))).toEqual([true, false, false])
     expect(present.nextMoment()).toBe(moment(20))
   })
 
-  it('has passed no unknown moment, and none at infinity, and waits for neither', () => {
+  it('has not passed an unknown or an infinite moment, and does not wait for either', () => {
     const present = momentAt(moment(10))
     expect([undefined, Infinity, -Infinity].map(present.passed)).toEqual([false, false, true])
     expect(present.nextMoment()).toBeUndefined()
@@ -39,9 +39,9 @@ describe('the present moment', () => {
 
 describe('an observation', () => {
   it.each([
-    ['of the second of the gate’s start may be after it', -0.9, true],
-    ['of the second before was not', -1, false],
-    ['of an unknown moment is not taken for a new one', undefined, false],
+    ['in the second of the gate’s start counts as after the start', -0.9, true],
+    ['in the second before the gate’s start counts as before the start', -1, false],
+    ['at an unknown moment counts as before the start', undefined, false],
   ])('%s', (_, at, expected) => {
     expect(mayBeSinceStart(at === undefined ? undefined : moment(at), { startedAt: start })).toBe(expected)
   })

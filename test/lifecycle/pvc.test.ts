@@ -3,7 +3,7 @@ import { pvcRule } from '../../src/lifecycle/platform/pvc.ts'
 import { make } from '../kit/objects.ts'
 import { concerns } from '../kit/rule.ts'
 
-test('a claim is assessed again when a pod that uses it or a class changes, and not for any other pod', () => {
+test('a PersistentVolumeClaim is assessed again only when a StorageClass or a pod that uses it changes', () => {
   const metadata = { name: 'data', namespace: 'shop', uid: 'data-uid' }
   const spec = { storageClassName: 'fast' }
   const claim: PersistentVolumeClaim = {

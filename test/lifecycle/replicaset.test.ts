@@ -7,7 +7,7 @@ import { read, requested } from '../kit/rule.ts'
 const numbers = { observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1 }
 const own = make.replicaSet({ metadata: { ownerReferences: [] }, status: numbers })
 
-test('a ReplicationController is judged as a ReplicaSet, by its bare selector', () => {
+test('a ReplicationController is assessed like a ReplicaSet, by its plain selector', () => {
   const controller: KubeObject = {
     ...own,
     apiVersion: 'v1',

@@ -2,13 +2,13 @@ import type { LabelSelector } from '../../src/cluster/objects.ts'
 import { formatSelector, podRequest } from '../../src/lifecycle/selector.ts'
 import { make } from '../kit/objects.ts'
 
-describe('a selector in the form of the API', () => {
+describe('a label selector', () => {
   it.each<[string, LabelSelector | Record<string, string> | undefined, string]>([
-    ['labels', { matchLabels: { b: '2', a: '1' } }, 'a=1,b=2'],
-    ['a bare map of labels', { app: 'web', tier: 'front' }, 'app=web,tier=front'],
-    ['an empty value', { matchLabels: { app: '' } }, 'app='],
+    ['is written with its labels in alphabetical order', { matchLabels: { b: '2', a: '1' } }, 'a=1,b=2'],
+    ['is written from a plain map of labels', { app: 'web', tier: 'front' }, 'app=web,tier=front'],
+    ['is written with an empty value', { matchLabels: { app: '' } }, 'app='],
     [
-      'expressions',
+      'is written with its expressions',
       {
         matchLabels: { app: 'web' },
         matchExpressions: [
@@ -20,17 +20,17 @@ describe('a selector in the form of the API', () => {
       },
       '!debug,app=web,canary,env in (a,b),zone notin (c)',
     ],
-    ['nothing, which selects everything', {}, ''],
-    ['no selector', undefined, ''],
+    ['is written as an empty text if it selects everything', {}, ''],
+    ['is written as an empty text if it is missing', undefined, ''],
   ])('%s', (_, selector, formatted) => {
     expect(formatSelector(selector)).toBe(formatted)
   })
 
-  it('is used in the namespace of its workload', () => {
+  it('selects the pods in the namespace of its workload', () => {
     expect(podRequest(make.deployment())).toMatchObject({ kind: 'Pod', namespace: 'shop', labelSelector: 'app=web' })
   })
 
-  it('is used without a namespace where the workload has none', () => {
+  it('selects the pods of all namespaces if the workload has no namespace', () => {
     const { namespace: _, ...metadata } = make.deployment().metadata
     expect(podRequest({ ...make.deployment(), metadata }).namespace).toBeUndefined()
   })

@@ -6,24 +6,24 @@ import { concerns } from '../kit/rule.ts'
 const a = make.pod({ metadata: { name: 'a' }, status: podIs.ready(1) })
 const ofApi = make.pod({ metadata: { name: 'other', labels: { app: 'api' } }, status: podIs.ready(1) })
 
-describe('a Service is assessed again', () => {
+describe('a Service', () => {
   const isConcerned = (other: KubeObject, ...objects: readonly KubeObject[]) =>
     concerns({ objects }, serviceRule, make.service(), other)
 
-  it('when one of its pods or slices, or a workload changes', () => {
+  it('is assessed again when one of its pods, its EndpointSlice or a workload changes', () => {
     expect(isConcerned(a)).toBe(true)
     expect(isConcerned(make.deployment())).toBe(true)
     expect(isConcerned(make.slice([a]))).toBe(true)
   })
 
-  it('not when a pod or slice of another Service changes', () => {
+  it('is not assessed again when a pod or an EndpointSlice of another Service changes', () => {
     const { metadata, ...slice } = make.slice([a])
     const labels = { 'kubernetes.io/service-name': 'api' }
     expect(isConcerned(ofApi, a)).toBe(false)
     expect(isConcerned({ ...slice, metadata: { ...metadata, labels } }, a)).toBe(false)
   })
 
-  it('when any pod appears, as long as its selector matches nothing', () => {
+  it('is assessed again when any pod appears while its selector matches nothing', () => {
     expect(isConcerned(ofApi)).toBe(true)
   })
 })
