@@ -39,25 +39,25 @@ function appOf(said: Seen, { made, changed, minReadySeconds = 0, spec = {}, even
 }
 
 describe.each([
-  'deaths of a container',
+  'the deaths of a container',
   'the deaths of a pod that is older than the gate',
-  'a readiness that was lost before the first sight',
-  'under a workload with minReadySeconds',
-])('%s:', (table) => {
+  'a readiness that was lost before first sight',
+  'a container of a workload with minReadySeconds',
+])('%s', (table) => {
   it.each(rows<[string, number, Seen, Facts?]>(data, table))('%s', (_, deaths, versions, facts = {}) => {
     expect(appOf(versions, facts)?.deaths.count).toBe(deaths)
   })
 })
 
-describe('the first death', () => {
-  it.each(rows<[string, number | null, Seen, Facts?]>(data, 'the first death'))(
+describe('the time of the first death', () => {
+  it.each(rows<[string, number | null, Seen, Facts?]>(data, 'the time of the first death'))(
     '%s',
     (_, first, versions, facts = {}) => {
       expect(appOf(versions, facts)?.deaths.firstAt).toBe(first === null ? undefined : moment(first))
     },
   )
 
-  it("is on the runner's clock where the server's is ahead", () => {
+  it('is on the clock of the runner if the clock of the server is ahead', () => {
     const around = createGateTime({ serverOffsetMs: 5_000 })
     const pod = make.pod({ status: podIs.dead(1, 12) })
     const seen = viewPod(
@@ -71,8 +71,8 @@ describe('the first death', () => {
   })
 })
 
-describe('refusals of a pull', () => {
-  it.each(rows<[string, object, Seen, Facts?]>(data, 'refusals of a pull'))(
+describe('the refusals of an image pull', () => {
+  it.each(rows<[string, object, Seen, Facts?]>(data, 'the refusals of an image pull'))(
     '%s',
     (_, refusals, versions, facts = {}) => {
       const found = Object.fromEntries(appOf(versions, facts)?.refusals ?? [])
@@ -83,12 +83,12 @@ describe('refusals of a pull', () => {
 })
 
 describe('the waiting reason of a container', () => {
-  it('counts from its first sight', () => {
+  it('has the time of its first sight', () => {
     const versions = '3 waits CreateContainerConfigError: first; 9 waits CreateContainerConfigError: second'
     expect(appOf(versions)?.waiting).toMatchObject({ reason: 'CreateContainerConfigError', since: moment(3) })
   })
 
-  it('is removed when the container runs', () => {
+  it('is removed once the container runs', () => {
     expect(appOf('3 waits CreateContainerConfigError; 9 ready')?.waiting).toBeUndefined()
   })
 })
@@ -113,14 +113,14 @@ function seen(...objects: readonly KubeObject[]) {
 }
 
 describe('the histories of pods', () => {
-  it('count a crash loop of the present template in full, although the ReplicaSets are listed after the pods', () => {
+  it('count all deaths of the present template once the ReplicaSets are listed after the pods', () => {
     const { see, deathsOf } = seen(make.deployment(), looping)
     expect(deathsOf(looping)).toBe(1)
     see(replicaSet)
     expect(deathsOf(looping)).toBe(9)
   })
 
-  it('count it again when its template is changed', () => {
+  it('count the deaths anew when the template changes', () => {
     const { see, deathsOf } = seen(make.deployment(), replicaSet, looping)
     expect(deathsOf(looping)).toBe(9)
     const annotations = { 'deployment.kubernetes.io/revision': '2' }
@@ -128,11 +128,11 @@ describe('the histories of pods', () => {
     expect(deathsOf(looping)).toBe(1)
   })
 
-  it('count deaths by the present state of a pod that was never observed', () => {
+  it('count the death in the present state of a pod that was never observed', () => {
     expect(seen().deathsOf(looping)).toBe(1)
   })
 
-  it('count by the minReadySeconds of the controller, as soon as it is known', () => {
+  it('count the deaths by minReadySeconds once the controller is known', () => {
     const lived = { startedAt: iso(-27) }
     const dead = podIs.unready({
       restartCount: 2,
@@ -154,7 +154,7 @@ describe('the histories of pods', () => {
     expect(appIn(seen(event, pod).viewOf(pod))?.refusals.get('image-not-found')).toMatchObject({ count: 2 })
   })
 
-  it('stay the same after an event that repeats an earlier one, or reports a step that the status shows too', () => {
+  it('do not change after an event that repeats an earlier event or the status', () => {
     const pod = make.pod({ status: podIs.unready({ state: is.running(1) }) })
     const unhealthy = (count: number, message = 'Readiness probe failed: 503') =>
       make.event(pod, {

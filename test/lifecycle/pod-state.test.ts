@@ -44,7 +44,7 @@ function examine(pod: Pod, ...events: readonly EventObject[]) {
 const ended = { state: is.terminated(0, 5) }
 const runs = { state: is.running(6), started: true }
 
-describe('a pod of several containers', () => {
+describe('a pod with several containers', () => {
   const statuses: Readonly<Record<string, Partial<ContainerStatus>>> = {
     created: {},
     pulled: { imageID: 'x' },
@@ -63,7 +63,7 @@ describe('a pod of several containers', () => {
 
   type Trio = Readonly<Record<'i' | 'app' | 'b', string>> & { restartPolicy?: string }
 
-  it.each(rows<[string, Trio, object, (readonly string[])?]>(data, 'a pod of several containers'))(
+  it.each(rows<[string, Trio, object, (readonly string[])?]>(data, 'a pod with several containers'))(
     '%s',
     (_, { i, app, b, ...rest }, state, events = []) => {
       const pod = createTrio({ i: toStatus(i), app: toStatus(app), b: toStatus(b) }, rest)
@@ -72,7 +72,7 @@ describe('a pod of several containers', () => {
     },
   )
 
-  it('is initialised when its condition is True or it runs', () => {
+  it('is initialized if Initialized is True or its phase is Running', () => {
     const pending = createTrio({ i: ended })
     const initialized = { ...pending, status: { ...pending.status, conditions: [condition('Initialized', 'True')] } }
     expect(examine(pending).initialized).toBe(false)
@@ -80,12 +80,12 @@ describe('a pod of several containers', () => {
     expect(examine({ ...pending, status: { ...pending.status, phase: 'Running' } }).initialized).toBe(true)
   })
 
-  it('is not assessed again for a past moment, nor for settling before it is ready, but when its node may be lost', () => {
+  it('that is not ready is assessed again only when its node may be lost', () => {
     const pod = createTrio({ i: ended, app: { state: is.running(59), started: true }, b: runs })
     expect(examine(pod).recheckAt).toBe(moment(60 + 120))
   })
 
-  it('is assessed again when the last of its containers settles', () => {
+  it('that is ready is assessed again when the last of its containers settles', () => {
     const pod = createTrio({ i: ended, app: { state: is.running(58), started: true }, b: runs })
     const ready = { ...pod, status: { ...pod.status, phase: 'Running', conditions: [condition('Ready', 'True')] } }
     expect(examine(ready).recheckAt).toBe(moment(68))
@@ -99,7 +99,7 @@ describe('a pod with an image volume', () => {
   const event = (reason: string, at: number) =>
     make.event(pod, { reason, firstTimestamp: iso(at), lastTimestamp: iso(at) })
 
-  it('has a stall hold only while the volume is being pulled', () => {
+  it('stops the stall clock only while the volume is being pulled', () => {
     expect(examine(pod, event('Pulling', 1)).stallHold).toBe('an image is being pulled')
     expect(examine(pod, event('Pulling', 1), event('Pulled', 9)).stallHold).toBeUndefined()
   })

@@ -15,7 +15,7 @@ interface Group {
 
 const groups = readData(import.meta.filename.replace('.test.ts', '.yaml')) as Readonly<Record<string, Group>>
 
-describe.each(Object.entries(groups))('the present version of %s came', (_, { objects: named, cases }) =>
+describe.each(Object.entries(groups))('the time of the present version of %s', (_, { objects: named, cases }) =>
   it.each(Object.entries(cases))('%s', (_title, [names, second, options = {}]) => {
     const objects = names.split(' ').map((name) => toObject(name, named))
     const [object] = objects

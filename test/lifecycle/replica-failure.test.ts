@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { podCreationProblems } from '../../src/lifecycle/workloads/replica-failure.ts'
 import { condition, iso, make, moment } from '../kit/objects.ts'
-import { rows, titled } from '../kit/rows.ts'
+import { rows } from '../kit/rows.ts'
 import { reader, reported } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
@@ -14,10 +14,10 @@ function problem(message: string) {
   return reported(podCreationProblems(set, reader({ now: 9, objects: [set] })))
 }
 
-describe('why a controller cannot create pods', () => {
-  it.each(titled(rows<[string, string, string, object]>(data, 'why no pods are created'), ([message]) => message))(
+describe('the reason why a controller cannot create pods', () => {
+  it.each(rows<[string, string, string, string, object]>(data, 'why no pods are created'))(
     '%s',
-    (_, [message, reason, problemClass, facts]) => {
+    (_, message, reason, problemClass, facts) => {
       const detail = {
         action: 'create pods',
         message: message.replace(/^pods "\S+" is forbidden: /, ''),
@@ -41,7 +41,7 @@ describe('the reason why a controller without the condition ReplicaFailure canno
   const problems = (isShort: boolean, ...events: readonly KubeObject[]) =>
     reported(podCreationProblems(set, reader({ now: 9, objects: [set, ...events] }), isShort))
 
-  it('is the event of its last attempt, while it has too few pods', () => {
+  it('is read from its last event while it has too few pods', () => {
     expect(problems(true, attempt('FailedCreate', 5, { count: 2 }))).toMatchObject([
       {
         reason: 'admission-denied',
@@ -73,7 +73,7 @@ describe('the reason why a controller without the condition ReplicaFailure canno
     expect(problems(true, quota, attempt('FailedCreate', 3))).toMatchObject([{ count: 1, proven: false }])
   })
 
-  it('is over when a later attempt succeeded', () => {
+  it('is absent after a later attempt that succeeded', () => {
     expect(problems(true, attempt('SuccessfulCreate', 5), attempt('FailedCreate', 3))).toEqual([])
     expect(problems(true, attempt('SuccessfulCreate', 2), attempt('FailedCreate', 3))).toHaveLength(1)
   })

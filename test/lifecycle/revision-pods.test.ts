@@ -15,7 +15,7 @@ function examine(pods: readonly Pod[], options: ReaderOptions = {}) {
 }
 
 describe('pods that are replaced', () => {
-  it('do not count, whether they are being deleted or have failed', () => {
+  it('do not count if they are being deleted or have failed', () => {
     const pods = [
       podNamed('a', podIs.ready(1)),
       podNamed('b', podIs.ready(1), { deletionTimestamp: iso(90) }),
@@ -25,18 +25,18 @@ describe('pods that are replaced', () => {
   })
 })
 
-describe('all pods have settled', () => {
+describe('the pods of a workload', () => {
   it.each([
-    ['when each has and they are enough', [podIs.ready(1), podIs.ready(2)], 2, true],
-    ['not when one has not', [podIs.ready(1), podIs.ready(55)], 2, false],
-    ['not when one is missing', [podIs.ready(1)], 2, false],
-    ['when none is wanted and none is there', [], 0, true],
+    ['have settled if each has settled and none is missing', [podIs.ready(1), podIs.ready(2)], 2, true],
+    ['have not settled if one has just become ready', [podIs.ready(1), podIs.ready(55)], 2, false],
+    ['have not settled if one is missing', [podIs.ready(1)], 2, false],
+    ['have settled if none is wanted and none exists', [], 0, true],
   ])('%s', (_, statuses, replicas, done) => {
     const state = examine(statuses.map((status, index) => podNamed(`p${index}`, status)))
     expect(haveSettled({ state }, replicas, reader({ now: 60 }))).toBe(done)
   })
 
-  it('although a counted pod is missing, when nothing has changed for the settle time', () => {
+  it('have settled although a counted pod is missing if nothing changed for the settle time', () => {
     const history = seenTarget([50, make.deployment({ status: complete(2) })])
     const state = examine([podNamed('a', podIs.ready(1))])
     const settled = (now: number) => found({ now, history }, (given) => ({ done: haveSettled({ state }, 2, given) }))
@@ -44,7 +44,7 @@ describe('all pods have settled', () => {
     expect(settled(60)).toEqual({ done: true })
   })
 
-  it('not after a pod was removed, before the controllers had time to report that', () => {
+  it('have not settled before the controllers have had time to report a removed pod', () => {
     const history = seenTarget([0, make.deployment({ status: complete(2) })])
     const state = examine([podNamed('a', podIs.ready(1))])
     const settled = (now: number, removedAt: number) =>
@@ -58,7 +58,7 @@ describe('all pods have settled', () => {
   })
 })
 
-describe('problems', () => {
+describe('the order of problems', () => {
   const problem = (overrides: Partial<ProblemWith<ReasonCode>>) =>
     problemOf({
       reason: 'crash-loop',
@@ -73,20 +73,24 @@ describe('problems', () => {
   const { container: _, ...ofPod } = problem({})
 
   it.each<[string, Problem, Problem]>([
-    ['terminal before strike', problem({ reason: 'image-not-found' }), problem({ pods: 9 })],
-    ['strike before slow', problem({}), problem({ reason: 'unschedulable' })],
-    ['what is proven before what is not', problem({ proven: true }), problem({})],
-    ['the container before its pod', problem({}), ofPod],
-    ['the pod before its controller', ofPod, { ...ofPod, subject: toSubject('deployment/web') }],
-    ['that of more pods', problem({ pods: 3 }), problem({ pods: 2 })],
-    ['the earlier one', problem({ firstSeenAt: 1 }), problem({ firstSeenAt: 2 })],
-  ])('are ordered: %s', (_, first, second) => {
+    ['puts a terminal problem before a strike', problem({ reason: 'image-not-found' }), problem({ pods: 9 })],
+    ['puts a strike before a slow problem', problem({}), problem({ reason: 'unschedulable' })],
+    ['puts a proven problem before an unproven one', problem({ proven: true }), problem({})],
+    ['puts the problem of a container before that of its pod', problem({}), ofPod],
+    [
+      'puts the problem of a pod before that of its controller',
+      ofPod,
+      { ...ofPod, subject: toSubject('deployment/web') },
+    ],
+    ['puts the problem of more pods first', problem({ pods: 3 }), problem({ pods: 2 })],
+    ['puts the earlier problem first', problem({ firstSeenAt: 1 }), problem({ firstSeenAt: 2 })],
+  ])('%s', (_, first, second) => {
     expect([second, first].sort(byImportance)).toEqual([first, second])
     expect([first, second].sort(byImportance)).toEqual([first, second])
   })
 })
 
-test('an unschedulable pod has passed no milestone', () => {
+test('an unschedulable pod has reached no milestone', () => {
   const conditions = [condition('PodScheduled', 'False', { reason: 'Unschedulable' })]
   const { pods, settled } = examine([make.pod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions } })])
   expect(pods).toMatchObject([{ scheduled: false, pulled: false, started: false, ready: false }])

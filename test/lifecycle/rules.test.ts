@@ -8,7 +8,7 @@ import { read } from '../kit/rule.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
-it('every built-in kind has its fields checked, but for those whose rules accept fields of any type', () => {
+it('the fields of every built-in kind are checked unless its rule accepts fields of any type', () => {
   const isChecked = ({ apiVersion, kind }: KindName) =>
     explainWrongType({ apiVersion, kind, metadata: { name: 'w' }, spec: 5 } as unknown as KubeObject) !== undefined
   expect(knownKinds.filter((kind) => !isChecked(kind)).map(({ kind }) => kind)).toEqual([
@@ -26,15 +26,15 @@ it('every built-in kind has its fields checked, but for those whose rules accept
   ])
 })
 
-describe('the milestones of a kind', () => {
+describe('the milestones', () => {
   it.each(rows<[string, string, string]>(data, 'the milestones of a kind'))(
-    'are those of the contract: %s %s',
+    'of %s %s are those of the contract',
     (apiVersion, kind, names) => {
       expect(milestonesOf({ apiVersion, kind }).join(' ')).toBe(names)
     },
   )
 
-  it('are not those of the same kind in another group', () => {
+  it('of a Service in another group are not those of v1 Service', () => {
     expect(milestonesOf({ apiVersion: 'serving.knative.dev/v1', kind: 'Service' })).toEqual([
       'created',
       'observed',
@@ -54,7 +54,7 @@ describe('the milestones of a kind in the catalogue', () => {
   })
   const resources = [resource('argoproj.io', 'Rollout'), resource('cert-manager.io', 'Certificate')]
 
-  it('contain its stages, of any version', async () => {
+  it('contain the stages of its entry, in any version', async () => {
     const find = await loadMilestoneNames(['created', 'promoted'], resources, [])
     expect(find({ apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout' })).toEqual([
       'created',
@@ -66,7 +66,7 @@ describe('the milestones of a kind in the catalogue', () => {
     expect(find({ apiVersion: 'apps/v1', kind: 'ReplicaSet' })).toContain('scheduled')
   })
 
-  it('are read only for names that are not common to all kinds', async () => {
+  it('are loaded only if a name is not common to all kinds', async () => {
     expect(await loadMilestoneNames(['created', 'ready'], resources, [])).toBe(milestonesOf)
   })
 })
@@ -99,8 +99,8 @@ describe('the rule of a target', () => {
 
   it.each([
     ['its `--for`', { byFor: 'no' }, { waitFor }],
-    ["the user's health check of its kind", { byUser: false }, {}],
-  ])('is %s, although the catalogue has an entry too', async (_, missing, more) => {
+    ["the user's health check of the kind", { byUser: false }, {}],
+  ])('is %s, although the catalogue has an entry for the kind', async (_, missing, more) => {
     const rule = targetRule({ ...target, ...more }, await checks())
     const statusOf = (status: object) => {
       const object = { ...widget, status: { ...widget.status, ...status } }
@@ -110,7 +110,7 @@ describe('the rule of a target', () => {
     expect(statusOf(missing)).toBe('progressing')
   })
 
-  it("is the catalogue's entry without a health check of the user, in any version", async () => {
+  it("is the catalogue's entry, in any version, if the user has no health check", async () => {
     const { catalogue } = await checks()
     const rule = targetRule({ ...target, apiVersion: 'example.com/v2' }, { catalogue })
     expect(rule.milestones).toEqual(['created', 'observed', 'provisioned', 'ready'])

@@ -30,7 +30,7 @@ describe('a label selector', () => {
     expect(podRequest(make.deployment())).toMatchObject({ kind: 'Pod', namespace: 'shop', labelSelector: 'app=web' })
   })
 
-  it('selects the pods of all namespaces if the workload has no namespace', () => {
+  it('selects pods without a namespace if the workload has none', () => {
     const { namespace: _, ...metadata } = make.deployment().metadata
     expect(podRequest({ ...make.deployment(), metadata }).namespace).toBeUndefined()
   })
