@@ -41,36 +41,36 @@ function create({ apiVersion, kind, generation, spec, status }: Sample, metadata
   return { apiVersion, kind, metadata: { ...own, ...dated, ...metadata }, spec, status }
 }
 
-describe.each(Object.entries(data.objects))('%s with an older status without a generation', (_, sample) => {
+describe.each(Object.entries(data.objects))('%s with a stale status', (_, sample) => {
   const { waitFor, waitSeconds } = sample
   const rule = waitFor === undefined ? ruleOf(sample) : waitForRule(waitFor)
   const assess = (object: KubeObject, now: number, history = seenTarget([0, object])) =>
     read({ now, history }, rule, object)
   const changed = create(sample, { managedFields: writtenAt(-2, -600) })
 
-  it('is not ready before its controller had the time to reconcile, with a message', () => {
+  it('is not ready before its controller has had time to reconcile', () => {
     const assessment = assess(changed, waitSeconds - 2.1)
     expect(assessment).toMatchObject({ status: 'progressing', problems: [], recheckAt: moment(waitSeconds - 2) })
     expect(assessment.message).toBe('its status may be older than its spec: waiting for its controller')
   })
 
-  it('is ready when its status is the same after that time', () => {
+  it('is ready once its controller has had time to reconcile', () => {
     expect(assess(changed, waitSeconds - 2)).toMatchObject({ status: 'ready' })
   })
 
   if (sample !== customSample)
-    it('is ready at once when its controller has written since', () => {
+    it('is ready at once if its controller has written the status since', () => {
       expect(assess(create(sample, { managedFields: writtenAt(-2, -1) }), 0)).toMatchObject({ status: 'ready' })
     })
 
-  it('is ready at once when it was only created', () => {
+  it('is ready at once if its spec has never changed', () => {
     const created = { creationTimestamp: iso(-2), ...(sample.generation === undefined ? {} : { generation: 1 }) }
     expect(assess(create(sample, { ...created, managedFields: writtenAt(-2, -2) }), 0)).toMatchObject({
       status: 'ready',
     })
   })
 
-  it('has the whole time again when its spec changes during the wait', () => {
+  it('waits the whole time again if its spec changes meanwhile', () => {
     const first = create(sample, { managedFields: writtenAt(-100, -50) })
     const next = sample.generation === undefined ? {} : { generation: sample.generation + 1 }
     const second = {
@@ -91,35 +91,32 @@ describe('a custom resource that was Ready before its spec changed', () => {
   }
   const dated = (changedAt: number) => ({ observedGeneration: 2, conditions: [readySince(changedAt)] })
 
-  it.each(data['ready before'])('is not ready before its controller had time to read references: %s', (_, status) => {
+  it.each(data['ready before'])('is not ready within 10 s of the change of its spec if %s', (_, status) => {
     expect([assess(status, 7.9), assess(status, 8)]).toEqual(['progressing', 'ready'])
   })
 
-  it('is ready at once when the condition has changed since', () => {
+  it('is ready at once if the condition has changed since', () => {
     expect(assess(dated(-1), 0)).toBe('ready')
   })
 
-  it('is ready at once when it was only created', () => {
+  it('is ready at once if its spec has never changed', () => {
     expect(assess(dated(-2), 0, { generation: 1 })).toBe('ready')
   })
 
-  it('is ready at once when its spec has not changed for long', () => {
+  it('is ready at once if its spec changed long ago', () => {
     expect(assess(dated(-3_000), 0, { managedFields: writtenAt(-600, -1) })).toBe('ready')
   })
 })
 
-describe('a failure in an older status without a generation', () => {
-  it.each(Object.entries(data.failed))(
-    'of %s counts when it persists for 10 s, as the change may have repaired it',
-    (_, sample) => {
-      const object = create(sample, { managedFields: writtenAt(-2, -600) })
-      const assess = (now: number) => read({ now }, ruleOf(object), object)
-      expect(assess(9.9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
-      expect(assess(10)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
-    },
-  )
+describe('a failure in a stale status', () => {
+  it.each(Object.entries(data.failed))('of %s fails the target only after 10 s', (_, sample) => {
+    const object = create(sample, { managedFields: writtenAt(-2, -600) })
+    const assess = (now: number) => read({ now }, ruleOf(object), object)
+    expect(assess(9.9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
+    expect(assess(10)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
+  })
 
-  it('counts again when the spec changes during the wait', () => {
+  it('waits 10 s again if the spec changes meanwhile', () => {
     const failed = data.failed['a custom resource'] as Sample
     const first = create(failed, { managedFields: writtenAt(-100, -150) })
     const second = { ...create(failed, { generation: 3, managedFields: writtenAt(8, -150) }), spec: { size: 3 } }

@@ -21,44 +21,44 @@ function movedAt(...versions: readonly (readonly [seconds: number, object: KubeO
   return ((history?.statesMovedAt ?? 0) - moment(0)) / 1_000
 }
 
-describe('a new state in a status is progress', () => {
+describe('a change of a status', () => {
   it.each<[string, object, object]>([
-    ['a phase', { phase: 'Creating' }, { phase: 'Starting' }],
+    ['is progress if the phase is new', { phase: 'Creating' }, { phase: 'Starting' }],
     [
-      'the reason of a condition',
+      'is progress if the reason of a condition is new',
       { conditions: [condition('Ready', 'False', { reason: 'Creating' })] },
       { conditions: [condition('Ready', 'False', { reason: 'Starting' })] },
     ],
-    ['the state of a part', { cluster: { state: 'Joining' } }, { cluster: { state: 'Syncing' } }],
+    ['is progress if the state of a part is new', { cluster: { state: 'Joining' } }, { cluster: { state: 'Syncing' } }],
   ])('%s', (_, before, after) => {
     expect(movedAt([0, rollout(before)], [7, rollout(after)])).toBe(7)
   })
 
   it.each<[string, object, object]>([
-    ['a failure', { phase: 'Creating' }, { phase: 'Failed' }],
-    ['a text', { message: 'attempt 1' }, { message: 'attempt 2' }],
+    ['the new phase is a failure', { phase: 'Creating' }, { phase: 'Failed' }],
+    ['only a text is new', { message: 'attempt 1' }, { message: 'attempt 2' }],
     [
-      'an error as the reason of a condition',
+      'the new reason of a condition is an error',
       { conditions: [condition('Ready', 'False')] },
       { conditions: [condition('Ready', 'False', { reason: 'SyncError' })] },
     ],
-  ])('but not %s', (_, before, after) => {
+  ])('is no progress if %s', (_, before, after) => {
     expect(movedAt([0, rollout(before)], [7, rollout(after)])).toBe(0)
   })
 
-  it('but not when a state returns', () => {
+  it('is no progress if an earlier state returns', () => {
     const [waiting, trying] = [rollout({ phase: 'Waiting' }), rollout({ phase: 'Trying' })]
     expect(movedAt([0, waiting], [5, trying], [10, waiting], [15, trying])).toBe(5)
   })
 
-  it('when a state returns under a new spec', () => {
+  it('is progress if an earlier state returns under a new spec', () => {
     const [waiting, trying] = [rollout({ phase: 'Waiting' }), rollout({ phase: 'Trying' })]
     const changed = (object: KubeObject) => ({ ...object, spec: { image: 'v2' } })
     expect(movedAt([0, waiting], [5, trying], [10, changed(trying)], [15, changed(waiting)])).toBe(15)
   })
 })
 
-describe('a growing number of a status', () => {
+describe('a growing number in a status', () => {
   it.each(rows<[string, unknown, Record<string, number>]>(data, 'a growing number of a status'))(
     '%s',
     (_, status, counters) => {
@@ -66,7 +66,7 @@ describe('a growing number of a status', () => {
     },
   )
 
-  it('is read from a bounded part of the status', () => {
+  it('is read only from a limited part of a large status', () => {
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`ready${index}`, { ready: 1 }]))
     expect(progressCounters(rollout(many)).size).toBe(100)
     let deep: object = { ready: 1 }

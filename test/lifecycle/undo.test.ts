@@ -39,7 +39,7 @@ test.each(data['available revision'])('%s', (_, names, revision) => {
   expect(undoRule.availableRevision(object, reader({ now: 1, objects })) ?? null).toBe(revision)
 })
 
-test('a failed change is undone to the revision that was available', () => {
+test('the undo of a failed change goes back to the available revision', () => {
   expect(undo(objectsOf('web web-7 new web-6 a'), createProblem('image-not-found', { image: '', answer: '' }))).toEqual(
     {
       revision: 6,
@@ -48,7 +48,7 @@ test('a failed change is undone to the revision that was available', () => {
   )
 })
 
-test.each(data['what serves'])('after a failed change serve %s', (_, names, serving) => {
+test.each(data['what serves'])('after a failed change %s', (_, names, serving) => {
   expect(undo(objectsOf(names)).serving ?? null).toEqual(serving)
 })
 
@@ -87,7 +87,7 @@ test.each(data['an undo restores a Deployment'])('an undo restores a Deployment 
   expect(undoOf(given).obstacle).toBeUndefined(),
 )
 
-test('a changed environment variable is a change, although its name was there before', () => {
+test('an undo restores a Deployment if only the value of an environment variable changed', () => {
   const withMode = (value: string) => ({ container: { env: [{ name: 'MODE', value }] } })
   const before = { metadata: { name: 'web' }, template: withMode('a') }
   const changed = { is: 'web', template: withMode('b') }
@@ -95,33 +95,34 @@ test('a changed environment variable is a change, although its name was there be
 })
 
 test.each([
-  ['a Parallel StatefulSet', { podManagementPolicy: 'Parallel' }, undefined],
-  ['an ordered StatefulSet, which waits for its broken pod', {}, 'its broken pod must be deleted too'],
+  ['an undo restores a Parallel StatefulSet', { podManagementPolicy: 'Parallel' }, undefined],
   [
-    'a StatefulSet with OnDelete',
+    'no undo restores an ordered StatefulSet before its broken pod is deleted',
+    {},
+    'its broken pod must be deleted too',
+  ],
+  [
+    'no undo restores a StatefulSet with OnDelete',
     { podManagementPolicy: 'Parallel', updateStrategy: { type: 'OnDelete' } },
     'OnDelete',
   ],
-])('%s is undone unless its controller would not replace the pod', (_, spec, obstacle) => {
+])('%s', (_, spec, obstacle) => {
   const objects = objectsOf('changed h1 h2 web-0 web-1', { changed: { is: 'set', spec } })
   expect(undo(objects, crash, 1).obstacle).toEqual(
     obstacle === undefined ? undefined : expect.stringContaining(obstacle),
   )
 })
 
-test.each(data['what is missing'])(
-  'an undo restores nothing if what is missing is %s',
-  (_, template, key, isInBoth) => {
-    const before = { metadata: { name: 'web' }, template: { image: 'acme/web:v1', ...template } }
-    const changed = { is: 'web', template: data['the new template needs it'] }
-    const missing = { kind: 'secret', name: 'token', ...(key !== null && { key }) } as const
-    const problem = createProblem('config-missing', { message: '', missing }, { subject: toSubject('pod/new') })
-    const { obstacle = '' } = undo(objectsOf('changed web-7 new web-6', { before, changed }), problem)
-    expect(obstacle).toBe(isInBoth ? 'both revisions need secret token' : '')
-  },
-)
+test.each(data['what is missing'])('an undo %s', (_, template, key, isInBoth) => {
+  const before = { metadata: { name: 'web' }, template: { image: 'acme/web:v1', ...template } }
+  const changed = { is: 'web', template: data['the new template needs it'] }
+  const missing = { kind: 'secret', name: 'token', ...(key !== null && { key }) } as const
+  const problem = createProblem('config-missing', { message: '', missing }, { subject: toSubject('pod/new') })
+  const { obstacle = '' } = undo(objectsOf('changed web-7 new web-6', { before, changed }), problem)
+  expect(obstacle).toBe(isInBoth ? 'both revisions need secret token' : '')
+})
 
-test('the undo of an object of a Helm release has the time of its revision, if that is the one before', () => {
+test('the undo of a Helm release has a time only if it goes back to the previous revision', () => {
   const release = { is: 'web', metadata: { annotations: { 'meta.helm.sh/release-name': 'web' } } }
   const madeAt = (seconds: number) => ({ creationTimestamp: iso(seconds) })
   const of = (seconds: number) => ({ is: 'web-6', metadata: { name: 'web-6', ...madeAt(seconds) } })

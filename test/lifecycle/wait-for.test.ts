@@ -18,11 +18,12 @@ const paths = {
   },
 }
 
-describe('a JSONPath yields', () => {
-  it.each(rows<[string, readonly unknown[]]>(data, 'what a path finds'))('%s → %j', (path, values) => {
+test.each(rows<[string, readonly unknown[]]>(data, 'what a path finds'))(
+  'the JSONPath %s yields %j',
+  (path, values) => {
     expect(compileJsonPath(path)?.(paths)).toStrictEqual(values)
-  })
-})
+  },
+)
 
 test.each(rows<string>(data, 'the JSONPath is refused'))('the JSONPath %j is refused', (path) => {
   expect(compileJsonPath(path)).toBeUndefined()

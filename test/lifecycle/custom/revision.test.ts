@@ -18,18 +18,15 @@ const sha = 'b0000002'.padEnd(40, '0')
 const digest = `sha256:${'c'.repeat(64)}`
 
 describe('a reported revision', () => {
-  it.each(rows<[string, string, string]>(data, 'is the wanted one'))('is the wanted one: %s', (_, wanted, reported) => {
+  it.each(rows<[string, string, string]>(data, 'is the wanted one'))('matches %s', (_, wanted, reported) => {
     expect(isWantedRevision(wanted, reported)).toBe(true)
   })
 
-  it.each(rows<[string, string, string]>(data, 'is not the wanted one'))(
-    'is not the wanted one: %s',
-    (_, wanted, reported) => {
-      expect(isWantedRevision(wanted, reported)).toBe(false)
-    },
-  )
+  it.each(rows<[string, string, string]>(data, 'is not the wanted one'))('does not match %s', (_, wanted, reported) => {
+    expect(isWantedRevision(wanted, reported)).toBe(false)
+  })
 
-  it('is short in messages', () => {
+  it('is shortened in messages', () => {
     expect([sha, `main@sha1:${sha}`, '1.4.2+0123456789ab', 'v1.4.2', digest].map(shortRevision)).toEqual([
       'b000000',
       'b000000 (main)',
@@ -39,7 +36,7 @@ describe('a reported revision', () => {
     ])
   })
 
-  it('is older or newer than the awaited one, by the commits of the checkout', () => {
+  it('is older or newer than the expected revision by the commits of the checkout', () => {
     const wanted = { revision: sha, older: ['a'.repeat(40)], newer: ['d'.repeat(40)] }
     expect(ageByCheckout(wanted, `main@sha1:${'a'.repeat(40)}`)).toBe('older')
     expect(ageByCheckout(wanted, 'ddddddd')).toBe('newer')
@@ -47,19 +44,21 @@ describe('a reported revision', () => {
   })
 
   it.each([
-    ['1.4.1', '1.4.2', true],
-    ['1.10.0', '1.9.0', false],
-    ['1.4.2-rc.1', '1.4.2', true],
-    ['1.4.2', '1.4.2', undefined],
-    [`1.4.1@${digest}`, '1.4.2', true],
-    ['1.4.1+0123456789ab', '1.4.2+ba9876543210', true],
-    [sha, '1.4.2', undefined],
-  ])('%s is compared with %s', (one, other, lower) => {
+    ['is lower than a version with a higher patch number', '1.4.1', '1.4.2', true],
+    ['is not lower than a version with a lower minor number', '1.10.0', '1.9.0', false],
+    ['that is a release candidate is lower than its release', '1.4.2-rc.1', '1.4.2', true],
+    ['cannot be ordered beside an equal version', '1.4.2', '1.4.2', undefined],
+    ['is lower than a higher version, whatever its digest is', `1.4.1@${digest}`, '1.4.2', true],
+    ['is lower than a higher version, whatever both builds are', '1.4.1+0123456789ab', '1.4.2+ba9876543210', true],
+    ['that is a commit cannot be ordered beside a version', sha, '1.4.2', undefined],
+  ])('%s', (_, one, other, lower) => {
     expect(isLowerVersion(one, other)).toBe(lower)
   })
+})
 
+describe('an expected revision', () => {
   it.each(['main', 'HEAD', 'latest', 'refs/heads/main', '', 'app='])(
-    'cannot be "%s", which names no one revision',
+    'is refused if it is "%s", which names no single revision',
     (text) => {
       const mistakes: string[] = []
       expect(parseRevision(text, (message) => mistakes.push(message))).toBeUndefined()
@@ -178,12 +177,12 @@ function arrivalOf(
   return rule.arrival?.(object, { ...reader(), knownRevision }, before)
 }
 
-describe('a Kustomization at a revision', () => {
-  it.each(rows<Row>(data, 'a Kustomization at a revision'))('%s', (_, wanted, status, type) => {
+describe('a Kustomization with an expected revision', () => {
+  it.each(rows<Row>(data, 'a Kustomization with an expected revision'))('%s', (_, wanted, status, type) => {
     expect(arrivalOf(kustomization(toStatus(status)), toRevision(wanted))?.type).toBe(type)
   })
 
-  it('is superseded by what came after the revision that the gate saw, without a history', () => {
+  it('is superseded or rolled back by another revision, also without a history', () => {
     const before = kustomization({ lastAppliedRevision: old })
     expect(arrivalOf(kustomization({ lastAppliedRevision: next }), want, { wasDeployed: true, before })?.type).toBe(
       'superseded',
@@ -193,7 +192,7 @@ describe('a Kustomization at a revision', () => {
     )
   })
 
-  it('is superseded, not rolled back, by a commit that reverts it', () => {
+  it('is superseded, not rolled back, by a commit that reverts the expected one', () => {
     const reverted = kustomization({
       lastAppliedRevision: next,
       history: [{ ...entry(next, -90), digest: 'sha256:old' }, entry(want, -50)],
@@ -205,7 +204,7 @@ describe('a Kustomization at a revision', () => {
     expect(arrivalOf(reverted, want, { wasDeployed: true, before })?.type).toBe('superseded')
   })
 
-  it('reports which revision is deployed, since when, and why the awaited one does not arrive', () => {
+  it('reports the deployed revision, its time and why the expected one does not arrive', () => {
     const suspended = kustomization({ lastAppliedRevision: old, history: [entry(old, -60)] }, { suspend: true })
     expect(arrivalOf(suspended, want)).toMatchObject({
       problem: {
@@ -228,14 +227,14 @@ describe('a Kustomization of an OCI artifact', () => {
     expect(arrivalOf(object, toRevision(wanted))?.type).toBe(type)
   })
 
-  it('is named with the commit that it was made from', () => {
+  it('is reported with the commit from which the artifact was made', () => {
     const object = kustomization(toStatus({ lastAppliedRevision: 'latest@a', lastAppliedOriginRevision: 'd' }))
     expect(arrivalOf(object, want)).toMatchObject({
       problem: { detail: { current: 'aaaaaaa (latest), made from ddddddd (main)' } },
     })
   })
 
-  it('names what keeps Flux from the revision: the health checks of the one before', () => {
+  it('reports that the health checks of the previous revision delay Flux', () => {
     const checking = 'Running health checks for revision main@sha1:a with a timeout of 5m'
     const busy = kustomization({
       lastAppliedRevision: old,
@@ -252,8 +251,8 @@ describe('a Kustomization of an OCI artifact', () => {
   })
 })
 
-describe('a HelmRelease at a revision', () => {
-  it.each(rows<Row>(data, 'a HelmRelease at a revision'))('%s', (_, wanted, status, type) => {
+describe('a HelmRelease with an expected revision', () => {
+  it.each(rows<Row>(data, 'a HelmRelease with an expected revision'))('%s', (_, wanted, status, type) => {
     expect(arrivalOf(helmRelease(toStatus(status)), toRevision(wanted))?.type).toBe(type)
   })
 
@@ -261,7 +260,7 @@ describe('a HelmRelease at a revision', () => {
     ['with', '+b deployed b', '+c deployed c'],
     ['without', ' deployed b', ' deployed c'],
   ])(
-    'is superseded by another digest of a chart version that it was seen at, %s the digest in the version',
+    'is superseded if the same chart version gets another digest, %s the digest in the version',
     (_, second, third) => {
       const [before, object] = [second, third].map((each) => helmRelease(toStatus({ history: [`3 1.4.2${each}`] })))
       const facts = { wasDeployed: true, ...(before && { before }) }
