@@ -109,8 +109,8 @@ export class Client {
   }
 
   /**
-   * Opens a stream. The time limit covers only the opening. Reading rejects when the stream breaks or the signal is aborted.
-   * Asks for an uncompressed answer, because a proxy that compresses a stream delays its events.
+   * Opens a stream. The time limit covers only the opening. Reading rejects when the stream breaks or the signal is
+   * aborted. Asks for an uncompressed answer, because a proxy that compresses a stream delays its events.
    */
   async openStream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Readable> {
     const uncompressed = { ...options, encoding: 'identity' } as const
@@ -246,7 +246,7 @@ export class Client {
     return { ...request, secureContext: this.#secureContextOf(request) }
   }
 
-  /** Connections with the same certificates share a TLS context, because Node parses the certificates for each context. */
+  /** Connections with the same certificates share a TLS context: Node parses the certificates for each context. */
   #secureContextOf({ ca, cert, key }: https.RequestOptions): SecureContext {
     const certificates = String([ca, cert, key])
     if (this.#secureContext?.certificates !== certificates)

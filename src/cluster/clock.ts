@@ -16,8 +16,8 @@ export interface Clock {
 }
 
 /**
- * Creates a clock that starts at the machine's time and never goes back. Later corrections of the machine's clock have no
- * effect. While the process is suspended, the clock stands still: no answer can arrive, so nothing may time out.
+ * Creates a clock that starts at the machine's time and never goes back. Later corrections of the machine's clock have
+ * no effect. While the process is suspended, the clock stands still: no answer can arrive, so nothing may time out.
  * @param uptimeMs returns a number of milliseconds that never decreases
  */
 export function createSystemClock(uptimeMs: () => number): Clock {
@@ -89,8 +89,8 @@ export function noAnswerError(limitMs: number): ConnectionError {
 }
 
 /**
- * Runs `work` with a time limit. Rejects with a `ConnectionError` (ETIMEDOUT) if `timeoutMs` have passed since the start
- * or since the last call of `extend`. If a signal is aborted, rejects with the reason of the signal.
+ * Runs `work` with a time limit. Rejects with a `ConnectionError` (ETIMEDOUT) if `timeoutMs` have passed since the
+ * start or since the last call of `extend`. If a signal is aborted, rejects with the reason of the signal.
  */
 export async function withTimeout<T>(
   clock: Clock,
@@ -125,7 +125,7 @@ export class ServerOffset {
   #low = Number.NEGATIVE_INFINITY
   #high = Number.POSITIVE_INFINITY
 
-  /** Narrows the range of the offset. `sentAt` and `receivedAt` are times of the local clock. Ignores an invalid date. */
+  /** Narrows the range of the offset. `sentAt` and `receivedAt`: times of the local clock. Ignores an invalid date. */
   addDateHeader(date: string | undefined, sentAt: number, receivedAt: number): void {
     const written = Date.parse(date ?? '')
     if (Number.isNaN(written)) return

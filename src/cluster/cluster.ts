@@ -45,13 +45,14 @@ interface ConnectOptions {
   readonly isSingleCheck?: boolean | undefined
 }
 
-/** Reads the kubeconfig and masks its secrets. Sends no request. Throws a `UserError` if the kubeconfig cannot be used. */
+/** Reads the kubeconfig and masks its secrets. Sends no request. Throws a `UserError` for an unusable kubeconfig. */
 export function connect(input: KubeconfigInput, options: ConnectOptions): Cluster {
   const places = options.places ?? defaultPlaces
   const load = () => loadKubeconfig(input, places)
   const kubeconfig = load()
   const secrets = options.secrets ?? new Secrets()
-  // Only credentials are masked for the whole job. Values of Secrets in the cluster are redacted only in the gate's output.
+  // Only credentials are masked for the whole job. Values of Secrets in the cluster are redacted only in the gate's
+  // output.
   const mask = (secret: string) => {
     options.mask(secret)
     secrets.add(secret)
@@ -130,8 +131,9 @@ export class Cluster {
   }
 
   /**
-   * Reads the resource types and the version of the server. While the server does not answer, repeats the requests for up
-   * to `maxInitialMs`. Then throws a `UserError`. Refused credentials, denied access or a bad certificate fail at once.
+   * Reads the resource types and the version of the server. While the server does not answer, repeats the requests for
+   * up to `maxInitialMs`. Then throws a `UserError`. Refused credentials, denied access or a bad certificate fail at
+   * once.
    */
   async discover(): Promise<readonly ApiResource[]> {
     const forbidden = {
@@ -147,8 +149,8 @@ export class Cluster {
   }
 
   /**
-   * Lists the objects of a request at the start of the gate. Repeats the list like `discover`. Throws a `UserError` if the
-   * list fails for good, for example because the list is forbidden.
+   * Lists the objects of a request at the start of the gate. Repeats the list like `discover`. Throws a `UserError` if
+   * the list fails for good, for example because the list is forbidden.
    */
   async listObjects(request: WatchRequest): Promise<readonly KubeObject[]> {
     const { kind, labelSelector, namespace } = request
@@ -214,7 +216,7 @@ export class Cluster {
     return answers.flatMap((failure) => failure ?? [])
   }
 
-  /** Whether reading logs is forbidden in a namespace. The server checks permission first, so the pod need not exist. */
+  /** Whether logs in a namespace are forbidden. The server checks permission first, so the pod need not exist. */
   async #findDeniedLogs({ apiVersion, kind, namespace = 'default' }: WatchRequest): Promise<Failure | undefined> {
     const name = 'rollout-gate'
     try {
@@ -316,8 +318,8 @@ export class Cluster {
 
   /**
    * If the labels of an object no longer match, a watch with a label selector reports the object as deleted
-   * (kubernetes.io/docs/reference/using-api/api-concepts, "watch"). So the object is watched by name until its deletion,
-   * unless another watch contains the object. Resolves once the sink has received the state of the object.
+   * (kubernetes.io/docs/reference/using-api/api-concepts, "watch"). So the object is watched by name until its
+   * deletion, unless another watch contains the object. Resolves once the sink has received the state of the object.
    */
   async #watchUnmatched(object: KubeObject, sink: Sink): Promise<void> {
     if ([...this.#reflectors.values()].some((reflector) => reflector.hasObject(object))) return
@@ -386,8 +388,8 @@ export class Cluster {
 }
 
 /**
- * Whether a request with a name lacks the namespace of a namespaced kind, or has a namespace for a cluster-scoped kind. A
- * custom resource may contain such a reference. No object matches it, so other namespaces must not be searched.
+ * Whether a request with a name lacks the namespace of a namespaced kind, or has a namespace for a cluster-scoped kind.
+ * A custom resource may contain such a reference. No object matches it, so other namespaces must not be searched.
  */
 function hasWrongScope({ namespaced }: ApiResource, { name, namespace }: WatchRequest): boolean {
   return name !== undefined && namespaced !== (namespace !== undefined)

@@ -1,13 +1,13 @@
 /* Saves memory for many objects: skips field sets when parsing JSON, and stores equal parts of objects only once. */
 
-/** The start of a field set in the JSON of an API server: both JSON serializers write these two keys one after the other. */
+/** The start of a field set in the JSON of an API server. Its JSON serializers write these two keys one after the other. */
 const fieldSetStart = Buffer.from('"fieldsType":"FieldsV1","fieldsV1":{')
 
 const [quote, backslash, open, close] = Buffer.from('"\\{}')
 
 /**
- * Parses the JSON of an API server without the field sets in `managedFields`. Field sets are up to half of a pod's JSON,
- * and are needed only for objects with records (`keepRecordsOf`).
+ * Parses the JSON of an API server without the field sets in `managedFields`. Field sets are up to half of a pod's
+ * JSON, and are needed only for objects with records (`keepRecordsOf`).
  * @param json is overwritten, so no other code may use it
  * @throws SyntaxError
  */
@@ -33,7 +33,7 @@ function withoutFieldSets(json: Buffer): Buffer {
   return json.subarray(0, length)
 }
 
-/** The index of the brace that closes an object, or the length if the brace is missing. `at`: after the opening brace. */
+/** The index of the brace that closes an object, or the length without this brace. `at`: after the opening brace. */
 function endOfObject(json: Buffer, at: number): number {
   let depth = 1
   let isText = false
@@ -49,8 +49,8 @@ function endOfObject(json: Buffer, at: number): number {
 }
 
 /**
- * Returns `existing` if both values are equal. Otherwise returns `value`, but with the equal parts of `existing` in place
- * of its own equal parts. So equal parts of many objects are in memory only once.
+ * Returns `existing` if both values are equal. Otherwise returns `value`, but with the equal parts of `existing` in
+ * place of its own equal parts. So equal parts of many objects are in memory only once.
  * @param value is changed, so no other code may use it
  */
 export function shareEqualParts<T>(value: T, existing: unknown): T {
@@ -82,7 +82,7 @@ export function mapArray(values: unknown[], map: (value: unknown) => unknown): u
   return changed ?? values
 }
 
-/** Like `mapArray`, for the fields of an object. A field named `__proto__` stays a field and never sets the prototype. */
+/** Like `mapArray`, for the fields of an object. A field `__proto__` stays a field and never sets the prototype. */
 export function mapObject(
   object: Record<string, unknown>,
   map: (value: unknown, name: string) => unknown,
@@ -98,7 +98,7 @@ export function mapObject(
   return changed ?? object
 }
 
-/** Removes the fields `toString` and `valueOf`, which break conversions in JavaScript. Kubernetes has no such fields. */
+/** Removes the fields `toString` and `valueOf`: they break conversions in JavaScript, and Kubernetes does not use them. */
 export function withoutConversionMethods(object: Record<string, unknown>): Record<string, unknown> {
   if (!Object.hasOwn(object, 'toString') && !Object.hasOwn(object, 'valueOf')) return object
   const { toString: _, valueOf: __, ...others } = object

@@ -43,9 +43,9 @@ interface Edit {
 }
 
 /**
- * The forms of a text in which secrets are searched: the text itself, the text without escapes and invisible characters,
- * and the text decoded up to three times (for JSON within JSON). A letter after a lone escape character looks like the
- * end of an escape. So there is also a form in which only the invisible characters are removed.
+ * The forms of a text in which secrets are searched: the text itself, the text without escapes and invisible
+ * characters, and the text decoded up to three times (for JSON within JSON). A letter after a lone escape character
+ * looks like the end of an escape. So there is also a form in which only the invisible characters are removed.
  */
 export function decodedTexts(text: string): readonly DecodedText[] {
   const found: DecodedText[] = []
@@ -69,7 +69,7 @@ export function decodedTexts(text: string): readonly DecodedText[] {
 
 const indentation = /\n[ \t]+/g
 
-/** The text without invisible characters and indentation. If the text has terminal escapes, also without these escapes. */
+/** The text without invisible characters and indentation. A second form also lacks the terminal escapes of the text. */
 function strippedForms(source: DecodedText): readonly DecodedText[] {
   const isPlain = !mayNeedStripping.test(source.text)
   if (isPlain && !source.text.includes('\n')) return []

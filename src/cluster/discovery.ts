@@ -6,13 +6,13 @@ import { groupOf } from './objects.ts'
 
 /** The resource types that a server serves. */
 export interface Discovery {
-  /** The core group comes first, then the other groups in the server's order. In a group, the preferred version is first. */
+  /** First the core group, then the other groups in the server's order. In each group, the preferred version is first. */
   readonly resources: readonly ApiResource[]
-  /** Group versions whose aggregated API server does not answer (`metrics.k8s.io/v1beta1`). Their resources may be missing. */
+  /** Group versions with missing resources, because their API server does not answer (`metrics.k8s.io/v1beta1`). */
   readonly stale: readonly string[]
 }
 
-/** Requests aggregated discovery (KEP-3352: beta in Kubernetes 1.27, stable in 1.30). Older servers choose the last type. */
+/** Requests aggregated discovery (KEP-3352, since Kubernetes 1.27). Older servers choose the last type. */
 const accept = [
   'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
   'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList',

@@ -28,7 +28,7 @@ const levelFields = [
 const messageFields = ['msg', 'message', '@message', '@m', '@mt', 'event', 'body']
 const errorFields = ['err', 'error', 'exception', '@x']
 
-/** The level in a line of plain text: a word in capitals, `level=error`, `[emerg]`, or the first letter of a klog line. */
+/** The level in a line of plain text: a word in capitals, `level=error`, `[emerg]`, or the letter of a klog line. */
 const levelInText =
   /\b(TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|FATAL|CRIT|CRITICAL|SEVERE|PANIC|EMERG|ALERT)\b|\b(?:level|lvl|severity)="?(\w+)|\[(trace|debug|info|notice|warn|warning|error|crit|alert|emerg)\]|^([IWEF])\d{4} /
 /** Errors that programs write without a logger. */

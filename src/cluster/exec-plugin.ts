@@ -26,10 +26,10 @@ export interface ExecCredential {
 
 /**
  * Runs a credential plugin as kubectl does
- * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins). The plugin receives the
- * protocol version and, for `provideClusterInfo`, the cluster. The plugin has a time limit and no terminal; with
- * client-node's runner, some plugins fail or never end. Rejects with a `UserError` that names the plugin and a remedy. If
- * the signal is aborted, kills the plugin and rejects with the signal's reason.
+ * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins). The plugin receives
+ * the protocol version and, for `provideClusterInfo`, the cluster. The plugin has a time limit and no terminal; with
+ * client-node's runner, some plugins fail or never end. Rejects with a `UserError` that names the plugin and a remedy.
+ * If the signal is aborted, kills the plugin and rejects with the signal's reason.
  */
 export function runExecPlugin(
   plugin: ExecPlugin,
@@ -118,7 +118,7 @@ function explainPluginError(
   )
 }
 
-/** The last whole lines of an output. A last line that is too long loses its end: redaction finds a secret by its start. */
+/** The last whole lines of an output. A longer last line keeps its start, because redaction finds secrets by their start. */
 function lastLines(output: string): string {
   if (output.length <= outputLimit) return output
   const lineEnd = output.indexOf('\n', output.length - outputLimit)

@@ -101,8 +101,8 @@ export type Failure = { readonly message: string } & Partial<WatchRequest> &
   )
 
 /**
- * A pod's answer to a request of `http-checks`, or the error if there is no answer. The texts are untrusted, because the
- * pod wrote them. The body and the error are redacted.
+ * A pod's answer to a request of `http-checks`, or the error if there is no answer. The texts are untrusted, because
+ * the pod wrote them. The body and the error are redacted.
  */
 export interface Answer {
   readonly type: 'ANSWER'

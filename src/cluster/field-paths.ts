@@ -134,8 +134,8 @@ export function leavesOf(value: unknown, path: readonly PathStep[] = []): readon
 }
 
 /**
- * The pointers to the fields in a field set of `managedFields` (structured-merge-diff, `fieldpath`). If no fields identify
- * an element of a list, the result contains the pointer to the list.
+ * The pointers to the fields in a field set of `managedFields` (structured-merge-diff, `fieldpath`). If no fields
+ * identify an element of a list, the result contains the pointer to the list.
  */
 export function pointersOfFieldSet(fieldSet: unknown, path: readonly PathStep[] = []): readonly string[] {
   const fields = isObject(fieldSet) ? Object.entries(fieldSet) : []

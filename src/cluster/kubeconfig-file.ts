@@ -20,7 +20,7 @@ import {
 
 export type Section = Record<string, unknown>
 
-/** An entry of the lists `clusters`, `users` or `contexts`. `body`: the value of its field `cluster`, `user` or `context`. */
+/** An entry of `clusters`, `users` or `contexts`. `body`: the value of its field `cluster`, `user` or `context`. */
 export interface NamedEntry {
   readonly name: string
   readonly body: Section
@@ -64,8 +64,8 @@ function homeFolder(): string {
 /**
  * Reads the kubeconfig. `input` is its text (YAML or JSON), base64 of the text, or the path of a file. Without `input`,
  * reads `$KUBECONFIG`, else `~/.kube/config`, as kubectl does. The service account of this pod is read only for the
- * context `in-cluster`: a self-hosted runner seldom runs in the gated cluster. client-node does not read all that kubectl
- * accepts (`test/cluster-api/libraries.test.ts`). Throws a `UserError` that quotes no secret.
+ * context `in-cluster`: a self-hosted runner seldom runs in the gated cluster. client-node does not read all that
+ * kubectl accepts (`test/cluster-api/libraries.test.ts`). Throws a `UserError` that quotes no secret.
  */
 export function readKubeconfig(
   input: string | undefined,
@@ -182,7 +182,8 @@ function parseDocument(text: string, encoded: readonly string[] = []): Kubeconfi
     content = load(text)
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error
-    // Uses only the reason: the snippet quotes the kubeconfig. The reason may do so too (`*secret` looks like an alias).
+    // Uses only the reason: the snippet quotes the kubeconfig. The reason may do so too (`*secret` looks like an
+    // alias).
     const reason = withoutQuotedText(error.reason.slice(0, 500))
     const flattened = text.includes('\n')
       ? ''
@@ -267,10 +268,10 @@ export function kubeconfigMistake(message: string, line?: number): UserError {
 const maybeSecret = /token|secret|passw|credential|key/i
 
 /**
- * The strings of a kubeconfig to mask: tokens, passwords, keys and client certificates, and the lines that contain them.
- * The runner masks single lines, so secrets with several lines are split. Lines without a secret stay readable in logs.
- * The runner drops job outputs that contain a masked string. So the value of a setting that may be a secret is masked only
- * if the value looks random.
+ * The strings of a kubeconfig to mask: tokens, passwords, keys and client certificates, and the lines that contain
+ * them. The runner masks single lines, so secrets with several lines are split. Lines without a secret stay readable in
+ * logs. The runner drops job outputs that contain a masked string. So the value of a setting that may be a secret is
+ * masked only if the value looks random.
  */
 export function secretsOfKubeconfig(document: KubeconfigDocument): string[] {
   const values = [...document.users.flatMap(secretsOfUser), ...document.clusters.flatMap(secretsOfCluster)]

@@ -29,8 +29,9 @@ export interface KubeconfigInput {
 /** A kubeconfig, checked without access to the cluster. */
 export interface Kubeconfig {
   /**
-   * Adds the certificates, the credentials and the proxy of the kubeconfig to a request, and the headers for impersonation
-   * (`as`, `as-groups`, `as-uid`, `as-user-extra`). Reads credential files each time, because tokens in files rotate.
+   * Adds the certificates, the credentials and the proxy of the kubeconfig to a request, and the headers for
+   * impersonation (`as`, `as-groups`, `as-uid`, `as-user-extra`). Reads credential files each time, because tokens in
+   * files rotate.
    */
   readonly applyTo: (request: RequestOptions) => Promise<void>
   /** If the input is empty: the place where the kubeconfig was found, such as `~/.kube/config`. */
@@ -272,9 +273,9 @@ function impersonationHeaders({ body }: NamedEntry): Record<string, string | str
 }
 
 /**
- * The proxy for a server, from `HTTPS_PROXY` or `HTTP_PROXY`, as in kubectl (Go's `http.ProxyFromEnvironment`). Undefined
- * if the server is on this machine or in `NO_PROXY`: `*`, or names with their subdomains, addresses and CIDR ranges, each
- * with an optional port. Node's own `Agent({ proxyEnv })` lacks ranges, subdomains and SOCKS
+ * The proxy for a server, from `HTTPS_PROXY` or `HTTP_PROXY`, as in kubectl (Go's `http.ProxyFromEnvironment`).
+ * Undefined if the server is on this machine or in `NO_PROXY`: `*`, or names with their subdomains, addresses and CIDR
+ * ranges, each with an optional port. Node's own `Agent({ proxyEnv })` lacks ranges, subdomains and SOCKS
  * (`test/cluster-api/libraries.test.ts`), and Node before 22.21 and 24.5 does not have this option.
  */
 export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): string | undefined {
@@ -330,8 +331,8 @@ function proxyWithoutCredentials(proxy: string): string {
 async function createProxyAgent(proxy: string, server: string): Promise<Agent> {
   if (proxy.startsWith('socks')) {
     const { SocksProxyAgent } = await import('socks-proxy-agent')
-    // The SOCKS5 proxy resolves the server's name, as in kubectl (golang.org/x/net `internal/socks/client.go`): only the
-    // proxy may know the name of a private cluster.
+    // The SOCKS5 proxy resolves the server's name, as in kubectl (golang.org/x/net `internal/socks/client.go`): only
+    // the proxy may know the name of a private cluster.
     return new SocksProxyAgent(proxy.replace(/^socks5:/, 'socks5h:'))
   }
   const { HttpProxyAgent, HttpsProxyAgent } = await import('hpagent')

@@ -19,7 +19,7 @@ interface ListOptions {
   /** Maximum time without a byte. */
   readonly silenceMs?: number
   readonly onPage?: () => void
-  /** Whether the server sends only the metadata of the objects. By default, only for `secretNames` and `helmRevisions`. */
+  /** Whether the server sends only metadata. By default only for `secretNames` and `helmRevisions`. */
   readonly metadataOnly?: boolean
   /** Whether the field sets in `managedFields` are needed. */
   readonly keepsFieldSets?: boolean
@@ -28,9 +28,9 @@ interface ListOptions {
 const pageSize = 500
 
 /**
- * Reads the latest state of a collection, page by page. All pages come from one snapshot. If the snapshot expires, reads
- * the list again in one page, like client-go's pager.
- * Rejects with a `ConnectionError` (E2BIG) if the list exceeds `maxListPages` or `maxListBytes`.
+ * Reads the latest state of a collection, page by page. All pages come from one snapshot. If the snapshot expires,
+ * reads the list again in one page, like client-go's pager. Rejects with a `ConnectionError` (E2BIG) if the list
+ * exceeds `maxListPages` or `maxListBytes`.
  */
 export async function listAll(
   client: Client,
@@ -113,7 +113,7 @@ export function withKind(object: object, { apiVersion, kind }: KindName): KubeOb
 }
 
 const helmPrefix = 'sh.helm.release.v1.'
-/** The labels that Helm sets on the Secret of a revision (helm.sh/helm pkg/storage/driver/secrets.go, `newSecretsObject`). */
+/** The labels that Helm sets on the Secret of a revision (helm.sh/helm pkg/storage/driver, `newSecretsObject`). */
 const helmLabels = ['name', 'owner', 'status', 'version', 'createdAt', 'modifiedAt']
 
 function asHelmRevision({ metadata }: KubeObject): KubeObject {
@@ -138,8 +138,8 @@ function isSecretMetadataKind(kind: string): boolean {
 }
 
 /**
- * The kind that the API server serves for a request: `Secret` for `secretNames` and `helmRevisions`, which exist only in
- * the gate.
+ * The kind that the API server serves for a request: `Secret` for `secretNames` and `helmRevisions`, which exist only
+ * in the gate.
  */
 export function servedKind({ apiVersion, kind }: KindName): KindName {
   return { apiVersion, kind: isSecretMetadataKind(kind) ? 'Secret' : kind }
@@ -181,9 +181,9 @@ interface WatchOptions {
   /** The maximum duration of the watch. The server should end the watch before. */
   readonly overdueMs: number
   /**
-   * A small request that is sent if the watch receives no byte for `watchSilenceMs`. If the probe succeeds and the watch
-   * is still silent, its connection may be dead: the watch ends normally, and the next watch continues. If the probe fails
-   * and the watch is still silent, the watch fails with the error of the probe.
+   * A small request that is sent if the watch receives no byte for `watchSilenceMs`. If the probe succeeds and the
+   * watch is still silent, its connection may be dead: the watch ends normally, and the next watch continues. If the
+   * probe fails and the watch is still silent, the watch fails with the error of the probe.
    */
   readonly probe: (signal: AbortSignal) => Promise<unknown>
   readonly onOpen: () => void
@@ -195,9 +195,10 @@ interface WatchOptions {
 export class BrokenWatchError extends Error {}
 
 /**
- * Yields the complete lines of one watch. Ends normally if the server ends the watch, the signal is aborted, or `overdueMs`
- * have passed. Throws a `BrokenWatchError` if an open connection breaks, and the original error if the opening or the
- * probe fails. Never hangs on a dead connection: the probe finds it, at the latest `overdueMs` ends the watch.
+ * Yields the complete lines of one watch. Ends normally if the server ends the watch, the signal is aborted, or
+ * `overdueMs` have passed. Throws a `BrokenWatchError` if an open connection breaks, and the original error if the
+ * opening or the probe fails. Never hangs on a dead connection: the probe finds it, at the latest `overdueMs` ends the
+ * watch.
  */
 export async function* readWatchLines(options: WatchOptions): AsyncGenerator<Buffer> {
   const { client, clock, path, accept, signal, overdueMs, probe, onOpen, onBytes } = options

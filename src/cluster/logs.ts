@@ -11,14 +11,14 @@ export interface LogRequest extends LogRef {
   readonly tailLines: number
 }
 
-/** The end of a container's log, or the reason why the log cannot be read. `neverStarted`: the container has not started. */
+/** The end of a container's log, or why the log cannot be read. `neverStarted`: the container has not started. */
 export type LogTail =
   | { readonly text: string }
   | { readonly text: undefined; readonly why: string; readonly neverStarted?: boolean }
 
 /**
- * Reads the last lines of a container's log. If the log does not exist yet or was removed, the result has no text. Other
- * failures reject with an `ApiError`. `redact` removes secrets before the log is cut.
+ * Reads the last lines of a container's log. If the log does not exist yet or was removed, the result has no text.
+ * Other failures reject with an `ApiError`. `redact` removes secrets before the log is cut.
  */
 export async function readLog(
   client: Client,
@@ -108,9 +108,10 @@ export interface LogLine {
 const timestampPrefix = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3}(\d*))?(?:Z|[+-]\d\d:\d\d)) ?/
 
 /**
- * Reads the lines of a container's log while the container writes them. Ends when the container ends (kubelet, `ReadLogs`).
- * Rejects if the connection breaks, the signal is aborted or the log cannot be read (see `logFailureOf`). `redact` removes
- * secrets before a line is cut. Log lines do not prove that the API server is healthy, because a kubelet sends them.
+ * Reads the lines of a container's log while the container writes them. Ends when the container ends (kubelet,
+ * `ReadLogs`). Rejects if the connection breaks, the signal is aborted or the log cannot be read (see `logFailureOf`).
+ * `redact` removes secrets before a line is cut. Log lines do not prove that the API server is healthy, because a
+ * kubelet sends them.
  */
 export async function followLog(
   client: Client,
@@ -147,8 +148,8 @@ function cutLine(line: string): string {
 }
 
 /**
- * Splits a response into lines, and keeps only the first bytes of a long line. The text after the last line break is a line
- * too, unless the stream breaks.
+ * Splits a response into lines, and keeps only the first bytes of a long line. The text after the last line break is a
+ * line too, unless the stream breaks.
  */
 async function* readBoundedLines(response: Readable): AsyncGenerator<string> {
   let kept: Buffer[] = []

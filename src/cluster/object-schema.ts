@@ -1,8 +1,8 @@
 import { groupOf, isObject, type KubeObject } from './objects.ts'
 
-/* Checks the types of the fields that rules read: a recording or a proxy may contain others than the API server. */
+/* Checks the types of the fields that rules read: an object in a recording or behind a proxy may have wrong types. */
 
-/** Returns undefined if all types are correct, else the path of the first wrong value (empty: the checked value itself). */
+/** Returns the path to the first value with a wrong type, or undefined. An empty path means the checked value itself. */
 type FieldCheck = (value: unknown) => readonly string[] | undefined
 type Fields = Readonly<Record<string, FieldCheck>>
 
@@ -22,7 +22,7 @@ const listOf =
     return undefined
   }
 
-/** Accepts an object whose known fields have the correct types. */
+/** Accepts an object whose fields have the types in `fieldTypes`, or in `exceptions`. */
 const object = (exceptions: Fields = {}): FieldCheck => {
   const own = new Map(Object.entries(exceptions))
   return (value) => {
@@ -31,7 +31,7 @@ const object = (exceptions: Fields = {}): FieldCheck => {
       const check = own.get(name) ?? fieldTypes.get(name)
       if (check === undefined) continue
       const field = value[name]
-      // For the API a field that is null is absent.
+      // For the Kubernetes API, a null field is an absent field.
       if (field === null) delete value[name]
       const path = field === null || field === undefined ? undefined : check(field)
       if (path !== undefined) return [name, ...path]
@@ -40,7 +40,7 @@ const object = (exceptions: Fields = {}): FieldCheck => {
   }
 }
 
-/** Checks a value once: objects share equal parts (`shareEqualParts`), such as the specs of a pod's versions. */
+/** Checks each object only once: versions of a pod share equal parts, such as their spec (`shareEqualParts`). */
 function cachedCheck(check: FieldCheck): FieldCheck {
   const correct = new WeakSet<object>()
   return (value) => {
@@ -56,7 +56,7 @@ const text = hasType('string')
 const scalar = hasType('string', 'number')
 const checkObject = object()
 const objects = listOf(checkObject)
-/** Accepts a list of objects in which none of these fields is missing. */
+/** Accepts a list of objects that all have these fields. */
 const listOfObjectsWith = (...names: readonly string[]): FieldCheck =>
   listOf((value) => {
     const path = checkObject(value)
@@ -64,8 +64,8 @@ const listOfObjectsWith = (...names: readonly string[]): FieldCheck =>
     const missing = names.find((name) => (value as Record<string, unknown>)[name] === undefined)
     return missing === undefined ? undefined : [missing]
   })
-/** Labels, and a selector that is a bare map of labels: their keys are no field names. */
 const scalars = listOf(scalar)
+/** Accepts a map of labels. Its keys are not names of fields. */
 const labels: FieldCheck = (value) => (isObject(value) ? scalars(Object.values(value)) : [])
 const selector: FieldCheck = (value) => (labels(value) === undefined ? undefined : checkObject(value))
 
@@ -81,7 +81,7 @@ const types: readonly (readonly [FieldCheck, string])[] = [
     `active availableReplicas containerPort count exitCode failed failureThreshold initialDelaySeconds minReadySeconds
      periodSeconds readyReplicas replicas restartCount signal succeeded updatedReplicas`,
   ],
-  // Handwritten recordings may contain either: these fields are only compared.
+  // These fields are only compared, so a handwritten recording may contain either type.
   [scalar, 'completions generation observedGeneration resourceVersion targetPort'],
   [
     checkObject,
@@ -102,16 +102,16 @@ const types: readonly (readonly [FieldCheck, string])[] = [
   [listOf(object({ conditions: checkObject, addresses: listOf(text) })), 'endpoints'],
   [listOf(object({ image: checkObject })), 'volumes'],
   [listOfObjectsWith('name'), 'containers initContainers'],
-  // A handwritten object may lack the uid of its owner: then nothing owns it.
+  // The uid may be missing in a handwritten object. Then the object has no owner.
   [listOfObjectsWith('apiVersion', 'kind', 'name'), 'ownerReferences'],
 ]
 
-/** The types of the fields that rules read, by name. */
+/** The type check for each field that rules read, by the name of the field. */
 const fieldTypes: ReadonlyMap<string, FieldCheck> = new Map(
   types.flatMap(([check, names]) => names.split(/\s+/).map((name) => [name, check] as const)),
 )
 
-/** The kinds that rules read by their fields, by group and kind. The rules of custom resources accept any type. */
+/** The kinds to check, as group and kind. Other kinds are not checked, because their rules accept any type. */
 const checkedKinds: ReadonlySet<string> = new Set([
   ...[
     'Event',
@@ -131,14 +131,12 @@ const checkedKinds: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Describes the first field of an object with a wrong type; undefined if all types are correct. Removes fields that are
- * null, and a generation that is no number: the object is judged as one without.
+ * Explains the first wrong type in an object. Undefined if all types are correct. Removes null fields from the object,
+ * and a generation that is neither a number nor a string.
  *
  * Rules rely on the types that the API server guarantees. A recording, an aggregated API server or a proxy may contain
- * other types. With few exceptions, a field name has the same type in all checked kinds, so one list of names is
- * enough. Rules read no other fields. The types are checked before rules read them: a wrong type may give a wrong
- * verdict without an error (`replicas: "three"` compares as NaN), and a defect of a rule must not look like a damaged
- * recording.
+ * other types, which may cause a wrong verdict without an error (`replicas: "three"` compares as NaN). Most field names
+ * have the same type in all checked kinds, so one list of names is enough.
  */
 export function explainWrongType(object: KubeObject): string | undefined {
   if (hasType('number', 'string')(object.metadata.generation) !== undefined) delete object.metadata.generation
@@ -147,7 +145,7 @@ export function explainWrongType(object: KubeObject): string | undefined {
   return path === undefined ? undefined : `its object is invalid: ${path.join('.')} has the wrong type`
 }
 
-/** The path of a part that is null: an object may lack `spec`, but an object whose `spec` is null is damaged. */
+/** The path to a part that is null, such as `spec`. `spec` may be absent, but `spec: null` means a damaged object. */
 function pathOfNullPart(object: KubeObject & { involvedObject?: unknown }): readonly string[] | undefined {
   const part = (['spec', 'status', 'involvedObject'] as const).find((name) => object[name] === null)
   return part && [part]

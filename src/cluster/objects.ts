@@ -1,27 +1,27 @@
 import { isDeepStrictEqual } from 'node:util'
 import type * as api from '@kubernetes/client-node/dist/gen/models/all.js'
 
-/** Kubernetes objects as JSON. Every field may be absent: clusters have any version, and objects are untrusted. */
+/* Types of Kubernetes objects as JSON, and functions for any kind. Every field may be absent: objects are untrusted. */
 
-/** A kind, of one version of its group. */
+/** A kind in one version of its API group. */
 export interface KindName {
   readonly apiVersion: string
   readonly kind: string
 }
 
-/** The name of one object; without `namespace`, of a cluster-scoped one. */
+/** The name of one object. Without `namespace`, the object is cluster-scoped. */
 export interface ObjectName extends KindName {
   readonly namespace?: string
   readonly name: string
 }
 
-/** An entry of `metadata.managedFields`, without its field set. */
+/** An entry of `metadata.managedFields` without its field set. */
 export interface ManagedFields {
   manager?: string
   operation?: string
   subresource?: string
   time?: string
-  /** The pointers of the fields that the manager owns; only in objects whose records are kept (`keepRecordsOf`). */
+  /** Pointers to the fields that the manager owns. Only in objects whose records are kept (`keepRecordsOf`). */
   ownedFields?: readonly string[]
 }
 
@@ -39,11 +39,11 @@ export interface ObjectMeta {
   ownerReferences?: OwnerReference[]
   finalizers?: string[]
   managedFields?: ManagedFields[]
-  /** What kubectl applied last: a keyed hash of each leaf by its pointer; only in objects whose records are kept. */
+  /** The values that kubectl applied last: pointers to the fields, with keyed hashes. Only if records are kept. */
   applied?: Readonly<Record<string, string>>
 }
 
-/** Any object; the interfaces below narrow `spec` and `status`. */
+/** An object of any kind. The types below define `spec` and `status` of single kinds. */
 export interface KubeObject {
   apiVersion: string
   kind: string
@@ -56,12 +56,12 @@ export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: Kube
   return { apiVersion, kind, name, namespace }
 }
 
-/** The uid of the controller that owns an object. */
+/** The uid of the controller that owns an object, from its owner references. */
 export function controllerOf({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller)?.uid
 }
 
-/** `apps` of `apps/v1`, empty for the core group. */
+/** The group of an API version: `apps` for `apps/v1`. Empty for the core group. */
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf('/')
   return slash < 0 ? '' : apiVersion.slice(0, slash)
@@ -79,7 +79,7 @@ export function subjectOf({ apiVersion, kind, metadata: { namespace, name } }: K
   return { group: groupOf(apiVersion), kind, namespace, name }
 }
 
-/** `pod/web-x`. */
+/** The short name of a subject for messages: `pod/web-x`. */
 export function subjectText({ kind, name }: Pick<Subject, 'kind' | 'name'>): string {
   return `${kind.toLowerCase()}/${name}`
 }
@@ -92,17 +92,17 @@ export function isSameSubject(a: Subject, b: Subject): boolean {
   return a.name === b.name && a.kind === b.kind && a.group === b.group && a.namespace === b.namespace
 }
 
-/** The number of pods that an object wants (`spec.replicas`); a DaemonSet has no such field. */
+/** The desired number of pods (`spec.replicas`). Undefined for a DaemonSet, which has no such field. */
 export function desiredReplicasOf({ spec }: KubeObject): number | undefined {
   return (spec as { readonly replicas?: number } | undefined)?.replicas
 }
 
-/** Whether the containers of a pod have ended, and none of them is started again. */
+/** Whether a pod has ended: no container runs, and none will start again. */
 export function hasEnded({ status }: Pick<Pod, 'status'>): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed'
 }
 
-/** The short name for logs and messages: `deployment/web`. */
+/** The short name of an object for logs and messages: `deployment/web`. */
 export function shortName({ kind, metadata }: { kind: string; metadata: { name: string } }): string {
   return `${kind.toLowerCase()}/${metadata.name}`
 }
@@ -117,10 +117,10 @@ export interface Condition {
   observedGeneration?: number | string
 }
 
-/** The fields that identify the entries of a list. The API requires them, and rules read them. */
+/** Required fields that identify the entries of a list. Rules read these fields. */
 type EntryName = 'conditionType' | 'containerPort' | 'key' | 'mountPath' | 'name' | 'operator'
 
-/** A model of the API's client as JSON: times are strings, and fields may be absent that the API requires. */
+/** The JSON of a client-node model: times are strings, and any field may be absent. */
 type Json<Model> = Model extends Date
   ? string
   : Model extends readonly (infer Item)[]
@@ -137,7 +137,7 @@ type JsonObject<Model> = string extends keyof Model
       [Field in keyof Model as Exclude<Field, EntryName>]?: Json<Model[Field]>
     }
 
-/** An object of a kind. Its metadata are those of any kind. */
+/** An object of one kind, with the metadata of `KubeObject`. */
 type JsonOfKind<Model> = KubeObject & Omit<JsonObject<Model>, 'apiVersion' | 'kind' | 'metadata'>
 
 export type OwnerReference = api.V1OwnerReference
@@ -167,13 +167,13 @@ export type Node = JsonOfKind<api.V1Node>
 export type Ingress = JsonOfKind<api.V1Ingress>
 type StorageClass = JsonOfKind<api.V1StorageClass>
 
-/** Common to the statuses of Deployment, ReplicaSet and StatefulSet. */
+/** The status fields that Deployments, ReplicaSets and StatefulSets have in common. */
 export type WorkloadStatus = Pick<
   NonNullable<StatefulSet['status']>,
   'observedGeneration' | 'replicas' | 'readyReplicas' | 'updatedReplicas' | 'availableReplicas' | 'conditions'
 >
 
-/** The fields of the kinds that keep pods running. The selector of a ReplicationController is a bare map. */
+/** A Deployment, ReplicaSet, StatefulSet, DaemonSet or ReplicationController. The last has a bare map as selector. */
 export type Workload = KubeObject & {
   spec?: Pick<NonNullable<Deployment['spec']>, 'minReadySeconds' | 'paused' | 'replicas'> &
     Pick<NonNullable<StatefulSet['spec']>, 'podManagementPolicy'> & {
@@ -184,10 +184,10 @@ export type Workload = KubeObject & {
   status?: { conditions?: Condition[]; desiredNumberScheduled?: number }
 }
 
-/** Controllers set either `count` or `series.count`. */
+/** An Event. Controllers set either `count` or `series.count`. */
 export type EventObject = JsonOfKind<api.CoreV1Event>
 
-/** The kinds whose objects have a type here. The fields that are read are checked when they arrive (`explainWrongType`). */
+/** The kinds whose objects have a type here. `explainWrongType` checks the fields when an object arrives. */
 interface TypedKinds {
   DaemonSet: DaemonSet
   Deployment: Deployment
@@ -208,17 +208,17 @@ export function isOfKind<Kind extends string>(object: KubeObject | undefined, ki
   return object?.kind === kind
 }
 
-/** A part of an object whose fields are only defined by the schema of its kind. */
+/** A part of an object whose fields have no type here. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Whether a value is an object: neither a list nor null. */
+/** Whether a value is a JSON object, not a list or null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**
- * A function that calls `read` once for each object: an object never changes, but is read again after changes of
- * others.
+ * Caches the result of `read` for each object. A cached result stays correct, because the gate replaces changed objects
+ * instead of changing them.
  */
 export function cachePerObject<Result, Of extends object = KubeObject>(
   read: (object: Of) => Result,
@@ -235,8 +235,8 @@ export function cachePerObject<Result, Of extends object = KubeObject>(
 }
 
 /**
- * Compares two timestamps of the API server, for `sort`: the earliest first, an absent one before all. `localeCompare` would load the
- * collation rules of ICU at its first call, which takes 6 ms.
+ * Compares two timestamps of the API server for `sort`: absent timestamps first, then the earliest. `localeCompare` is
+ * slower: its first call takes 6 ms.
  */
 export function compareTimestamps(a = '', b = ''): number {
   if (a === b) return 0
@@ -244,8 +244,8 @@ export function compareTimestamps(a = '', b = ''): number {
 }
 
 /**
- * When an event last occurred: an RFC 3339 timestamp of the server. Legacy events have `lastTimestamp`; events of
- * events.k8s.io have `eventTime` and, if repeated, `series.lastObservedTime`. Undefined if no timestamp is set.
+ * When an event last occurred: an RFC 3339 timestamp, or undefined. Legacy events have `lastTimestamp`. Events of
+ * events.k8s.io have `eventTime` and, if the event is repeated, `series.lastObservedTime`.
  * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
  */
 export function lastOccurrence({
@@ -256,19 +256,19 @@ export function lastOccurrence({
   metadata,
 }: EventObject): string | undefined {
   const timestamps = [series?.lastObservedTime, lastTimestamp, eventTime].flatMap((timestamp) => timestamp || [])
-  // Nearly every event has only one of them, and needs no sorting: hundreds of events may be read after each change.
+  // Nearly every event has only one timestamp. Without sorting, hundreds of events can be read after each change.
   const [latest] = timestamps.length > 1 ? timestamps.toSorted((a, b) => Date.parse(b) - Date.parse(a)) : timestamps
   return latest ?? firstTimestamp ?? metadata.creationTimestamp
 }
 
-/** When an event first occurred: an RFC 3339 timestamp of the server; undefined if no timestamp is set. */
+/** When an event first occurred: an RFC 3339 timestamp, or undefined. */
 export function firstOccurrence({ firstTimestamp, eventTime, metadata }: EventObject): string | undefined {
   return (firstTimestamp || eventTime || metadata.creationTimestamp) ?? undefined
 }
 
 /**
- * Sorts events by their last occurrence, earliest first. Some timestamps have only whole seconds, so events of the same
- * second are sorted by resource version.
+ * Compares two events for `sort`, by their last occurrence, the earliest first. Some timestamps contain only whole
+ * seconds, so events of the same second are sorted by resource version.
  */
 export function compareLastOccurrence(a: EventObject, b: EventObject): number {
   return secondOfEvent(a) - secondOfEvent(b) || resourceVersionNumber(a) - resourceVersionNumber(b)
@@ -285,18 +285,18 @@ function resourceVersionNumber({ metadata: { resourceVersion } }: EventObject): 
 }
 
 /**
- * The names of the clients that wrote an object or changed it, from its `managedFields`: `kubelet (status)`,
- * `kubectl-client-side-apply`. Undefined if they do not show the author.
+ * The names of the clients that created or changed an object, such as `kubelet (status)`. They come from the new or
+ * changed entries of `managedFields`. Undefined if no entry changed.
  *
- * Each entry has the time of its client's last change, in whole seconds
- * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). If a client writes twice within one second,
- * its entry stays the same. A scale, a binding and a deletion leave no entry with a time.
+ * Each entry contains the time of the client's last change, in whole seconds
+ * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). If a client writes twice within one
+ * second, the entry stays the same. A scale, a binding or a deletion changes no entry.
  */
 export function authorsOf(before: KubeObject | undefined, after: KubeObject): string | undefined {
   return managerNames(writtenEntries(before, after))
 }
 
-/** The clients that changed an object outside its status, as in `authorsOf`. */
+/** Like `authorsOf`, but only the clients that changed an object outside its status. */
 export function specAuthorsOf(before: KubeObject, after: KubeObject): string | undefined {
   return managerNames(
     writtenEntries(before, after).filter(
@@ -325,7 +325,7 @@ function managerKey({ manager, operation, subresource }: ManagedFields): string 
   return JSON.stringify([manager, operation, subresource])
 }
 
-/** Whether two versions of an object are equal apart from the status and from what each write changes. */
+/** Whether two versions of an object differ only in the status and in metadata that every write changes. */
 export function hasOnlyStatusChanges(before: KubeObject, after: KubeObject): boolean {
   const rest = ({ status: _status, metadata, ...object }: KubeObject) => {
     const { resourceVersion: _version, managedFields: _fields, ...others } = metadata

@@ -5,6 +5,8 @@ import { maxMessageBytes } from '../thresholds.ts'
 import { type Client, readApiError } from './client.ts'
 import { ConnectionError } from './failures.ts'
 
+/* Connects to a port of a pod through the API server. */
+
 export interface PodPort {
   readonly namespace: string
   readonly pod: string
@@ -12,20 +14,20 @@ export interface PodPort {
 }
 
 /**
- * The kubelet's protocol for WebSockets (kubelet `pkg/cri/streaming/portforward/websocket.go`). A message begins with the
- * number of its channel: 0 has the data of the connection, 1 the error that ends it. The first message of each channel
- * contains the port.
+ * The kubelet's protocol for port-forward (kubelet `pkg/cri/streaming/portforward/websocket.go`). The first byte of a
+ * message is its channel: 0 for data, 1 for the error that ends the connection. The first message of each channel
+ * contains only the port.
  */
 const protocol = 'v4.channel.k8s.io'
 const dataChannel = 0
 const errorChannel = 1
-/** The code for an end without a closing handshake (RFC 6455, 7.1.5). The kubelet closes with a handshake. */
+/** The close code of a broken connection (RFC 6455, 7.1.5). The kubelet itself closes with another code. */
 const brokenConnection = 1006
 
 /**
- * Opens a connection to a port of a pod through the API server. The kubelet connects to `localhost` in the pod.
- * Rejects if the API server refuses it or is unavailable, as `Client` does. If the pod refuses the connection, the stream
- * fails with the message of the kubelet.
+ * Opens a connection to a port of a pod through the API server. The kubelet connects to `localhost` in the pod. If the
+ * API server refuses the connection or is unavailable, rejects like `Client`. If the pod refuses the connection, the
+ * stream fails with the kubelet's message.
  */
 export function forwardPort(client: Client, { namespace, pod, port }: PodPort, signal: AbortSignal): Promise<Duplex> {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward?ports=${port}`
@@ -34,7 +36,7 @@ export function forwardPort(client: Client, { namespace, pod, port }: PodPort, s
 
 function openWebSocket(url: URL, request: RequestOptions, signal: AbortSignal): Promise<Duplex> {
   const socket = new WebSocket(url, protocol, { ...request, perMessageDeflate: false, maxPayload: maxMessageBytes })
-  // The first messages may come with the event `open`.
+  // Created before the event `open`, because the first messages may arrive together with this event.
   const connection = new PodConnection(socket)
   const { promise, resolve, reject } = Promise.withResolvers<Duplex>()
   const abort = () => {
@@ -44,7 +46,7 @@ function openWebSocket(url: URL, request: RequestOptions, signal: AbortSignal): 
   socket.once('open', () => resolve(connection))
   socket.once('error', reject)
   socket.once('unexpected-response', (_, response) => {
-    // The connection of this response belongs to no agent, so it must be closed here.
+    // No agent closes the socket of this response, so it is destroyed here.
     const { socket: refused } = response
     void readApiError(response).then((error) => {
       reject(error)
@@ -57,8 +59,8 @@ function openWebSocket(url: URL, request: RequestOptions, signal: AbortSignal): 
 }
 
 /**
- * The bytes of a forwarded connection. It ends with the WebSocket: the protocol cannot close one direction. An error is
- * emitted at the first read or later, when it has a listener.
+ * The bytes of a forwarded connection. Both directions end with the WebSocket, because the protocol cannot close only
+ * one. An error is held back until the first read, when the stream has an error listener.
  */
 class PodConnection extends Duplex {
   readonly #socket: WebSocket
@@ -69,9 +71,9 @@ class PodConnection extends Duplex {
   constructor(socket: WebSocket) {
     super()
     this.#socket = socket
-    // An error after the answer was read has no other listener.
+    // Without this listener, an error after the end of the answer would end the process.
     this.on('error', () => {})
-    // The default `binaryType` is a buffer for each message.
+    // With the default `binaryType`, every message is a Buffer.
     socket.on('message', (message) => this.#receive(message as Buffer))
     socket.on('error', (error) => this.#fail(error))
     socket.on('close', (code) => {
@@ -89,7 +91,7 @@ class PodConnection extends Duplex {
     }
     const content = message.subarray(1)
     if (content.length === 0) return
-    // The kubelet could not connect to the port: nothing listens on it, or its pod does not run.
+    // The kubelet could not connect: the pod does not run, or no process listens on the port.
     if (channel === errorChannel) this.#fail(new Error(content.toString('utf8')))
     else if (channel === dataChannel && !this.push(content)) this.#socket.pause()
   }
@@ -106,7 +108,7 @@ class PodConnection extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, written: (error?: Error | null) => void): void {
-    // If sending fails, the event `close` reports that.
+    // A failure to send is ignored here: the event `close` follows.
     this.#socket.send(Buffer.concat([Buffer.of(dataChannel), chunk]), () => written())
   }
 

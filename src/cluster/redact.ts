@@ -6,48 +6,50 @@ import { groupOf, isObject, type KindName, type KubeObject, type ObjectName } fr
 import { isSecretField } from './secret-values.ts'
 import { Secrets } from './secrets.ts'
 
+/* Redaction of objects: hashes in place of secret values on arrival, and redacted texts in what leaves the process. */
+
 type Json = Record<string, unknown>
 
 /**
- * Names of annotations in which tools keep a copy of the whole object, with its secret values: `last-applied-configuration`
- * of kubectl and KubeVela, `last-handled-configuration` of kopf, `original` of kapp, `applied` of Rancher.
+ * Annotations in which tools store a copy of the whole object, with its secrets: `last-applied-configuration` of
+ * kubectl and KubeVela, `last-handled-configuration` of kopf, `original` of kapp, and `applied` of Rancher.
  */
 const objectCopy = /(?:^|[./])(?:last-applied|last-handled|original)[^/]*$|^objectset\.rio\.cattle\.io\/applied$/i
-/** The fields by which a copy of an object is found in an annotation with another name. */
+/** Fields that show that an annotation with another name contains a copy of an object. */
 const objectFields = ['kind', 'spec', 'data', 'metadata'] as const
 const objectField = /^[ \t]*["']?(?:kind|spec|data|metadata)["']?[ \t]*:/m
-/** Annotations of a Secret that contain its value: OpenShift's `openshift.io/token-secret.value`. */
+/** Annotations of a Secret that contain a secret value, such as `openshift.io/token-secret.value`. */
 const secretAnnotation = /token|passw|credential|secret[^/]*value/i
 
-/** Maximum length of a text. The termination message of a container, the longest regular text, has 4,096 characters. */
+/** Maximum length of a text. The longest regular text is a container's termination message, with 4,096 characters. */
 const maxTextLength = 8_192
 /**
- * The maximum number of levels of an object. The schema of a CustomResourceDefinition, the deepest regular object, has less
- * than 100.
+ * Maximum depth of an object. The deepest regular objects are schemas of CustomResourceDefinitions, with fewer than 100
+ * levels.
  */
 const maxDepth = 500
 
-/** Collects the secrets that objects contain, before their values are hashed. */
+/** Collects the secrets in objects, and removes known secrets from texts. */
 export type KnownSecrets = Pick<Secrets, 'addFromSecret' | 'addFromSetting' | 'addFromText' | 'redact'>
 
-/** The maximum number of cached hashes. All pods of a template have the same environment variables. */
+/** Maximum number of cached hashes. All pods of a template have the same environment variables, so a cache saves time. */
 const maxCachedHashes = 10_000
 
 /**
- * Removes secret, unused and excessive parts of an object before anything else reads the object, and learns its
- * secrets. The field sets of `managedFields` and copies of whole objects in annotations are removed. The values and
- * annotations of Secrets and ConfigMaps, and the values of environment variables, probe headers and Helm charts, become
- * hashes with a secret key: they can be compared, but not guessed without the key. Other texts stay until they leave
- * the process (`redactTexts`): a later object may contain a secret that they quote. Long texts and deep nesting are
- * cut, because expressions over hostile text would take minutes. It walks through all fields of an object, and handles
- * each by its name. Two objects can be compared only if the same `Redactor` redacted both.
+ * Removes secrets from an object before other code reads the object, and collects the secrets.
+ *
+ * Keyed hashes replace the values and annotations of Secrets and ConfigMaps, and the values of environment variables,
+ * probe headers and Helm charts. The hashes can be compared if the same `Redactor` created them, but the values cannot
+ * be guessed. The field sets of `managedFields`, and copies of objects in annotations, are removed. Long texts and deep
+ * nesting are cut: they would slow down expressions. Other texts are redacted when they leave the process
+ * (`redactTexts`), because a later object may show that they contain a secret.
  */
 export class Redactor {
-  /** A key object is faster than other forms of a key: Node prepares it once, and not for each hash. */
+  /** The key of the hashes. A `KeyObject` is faster than a Buffer, because Node prepares the key only once. */
   readonly #key: KeyObject
   readonly #known: KnownSecrets
   readonly #hashes = new Map<string, string>()
-  /** How each field with a special meaning is redacted, at any depth: custom resources contain pod templates too. */
+  /** How to redact fields with these names, at any depth: custom resources contain pod templates too. */
   readonly #fields: Readonly<Record<string, (value: unknown) => unknown>>
   /** The objects whose records are kept: `namespace/name` by kind. */
   readonly #recorded = new Map<string, Set<string>>()
@@ -55,7 +57,7 @@ export class Redactor {
 
   /**
    * @param key the secret key of the hashes; by default a new random key
-   * @param known collects the secrets
+   * @param known collects the secrets of objects
    */
   constructor(key: Buffer = randomBytes(32), known: KnownSecrets = new Secrets()) {
     this.#key = createSecretKey(key)
@@ -79,13 +81,14 @@ export class Redactor {
         )
       return this.#redactValue(value)
     }
-    // Labels are compared by their values, whatever their names.
+    // Values of labels stay readable, even if the name of a label suggests a secret: labels are compared by their
+    // values.
     const redactMapValues = (value: unknown) =>
       isObject(value)
         ? mapObject(value, (inner, name) => (typeof inner === 'string' ? inner : this.#redactField(inner, name)))
         : this.#redactValue(value)
     const hashTexts = (value: unknown) => this.#hashTexts(this.#redactValue(value), '')
-    // The values of a chart: Flux and k3s (`spec.values`, `spec.valuesContent`), Argo CD (`helm`), Cluster API.
+    // Argo CD has the values of a Helm chart in `helm`. Other tools have them in fields of other names below.
     const hashChart = (value: unknown) =>
       isObject(value)
         ? mapObject(value, (inner, name) => {
@@ -97,7 +100,7 @@ export class Redactor {
       env: hashVariablesOrMap,
       httpHeaders: hashVariables,
       stringData: hashMap,
-      // Values of a chart too (k3s `spec.set`), and variables of Flux.
+      // Also for values of a Helm chart (k3s `spec.set`). `substitute` contains variables of Flux.
       set: hashVariablesOrMap,
       substitute: hashMap,
       helm: hashChart,
@@ -117,7 +120,7 @@ export class Redactor {
     }
   }
 
-  /** Keeps what appliers recorded in these objects, as hashes and paths: `metadata.applied` and `ownedFields`. */
+  /** Keeps the records of appliers in these objects: `metadata.applied` with hashes, and `ownedFields` with pointers. */
   keepRecordsOf(names: readonly ObjectName[]): void {
     for (const { apiVersion, kind, namespace = '', name } of names) {
       const key = groupAndKind({ apiVersion, kind })
@@ -125,12 +128,12 @@ export class Redactor {
     }
   }
 
-  /** Whether records of objects of this kind are kept, so that their field sets are needed. */
+  /** Whether records are kept for an object of this kind. Only then are field sets needed. */
   keepsRecordsOf(kind: KindName): boolean {
     return this.#recorded.has(groupAndKind(kind))
   }
 
-  /** The redacted object: a new one that shares unchanged parts with the old one. */
+  /** Returns a redacted copy of an object. The copy shares its unchanged parts with the original. */
   readonly redact = (original: KubeObject): KubeObject => {
     const { namespace = '', name: ownName } = original.metadata ?? {}
     const isRecorded = this.#recorded.get(groupAndKind(original))?.has(`${namespace}/${ownName}`) === true
@@ -145,7 +148,7 @@ export class Redactor {
     return { ...redacted, metadata: { ...redacted.metadata, applied: this.hashLeaves(applied) } }
   }
 
-  /** The keyed hash of each leaf by its pointer; without status, and of the metadata only labels and annotations. */
+  /** The keyed hash of each field, by its pointer. Omits the status, and all metadata except labels and annotations. */
   hashLeaves(object: Json): Readonly<Record<string, string>> {
     const { apiVersion: _, kind: __, status: ___, metadata, ...content } = object
     const { labels, annotations } = isObject(metadata) ? metadata : {}
@@ -153,7 +156,7 @@ export class Redactor {
       ...leavesOf(content),
       ...leavesOf({ labels, annotations }, ['metadata']).filter(({ path }) => path.length > 2),
     ]
-    // `null` counts as not written.
+    // A null field counts as absent.
     const written = leaves.filter(({ value }) => value !== null)
     return Object.fromEntries(
       written.map(({ path, value }) => [toPointer(path), this.#hash(JSON.stringify(value))] as const),
@@ -181,7 +184,7 @@ export class Redactor {
     return redact === undefined ? this.#redactValue(value) : redact(value)
   }
 
-  /** Cuts a long text and adds its hash, so that different texts stay different. Known secrets are replaced first. */
+  /** Redacts and cuts a long text. Adds the hash of the whole text, so that different texts stay different. */
   #cutText(text: string): string {
     if (text.length <= maxTextLength) return text
     return `${this.#known.redact(text).slice(0, maxTextLength)}… ${this.#hash(text)}`
@@ -198,7 +201,7 @@ export class Redactor {
     return digest
   }
 
-  /** Redacts a Secret or ConfigMap, also inside another object. */
+  /** Redacts a Secret or ConfigMap, which may be inside another object. */
   #hashObject(object: Json): Json {
     const isSecret = object['kind'] === 'Secret'
     if (isSecret) this.#addSecretsOf(object)
@@ -229,21 +232,21 @@ export class Redactor {
     return annotations
   }
 
-  /** The gate's own annotations are inputs, so they stay readable. */
+  /** Hashes annotations. Annotations of Rollout Gate stay readable, because they are inputs. */
   #hashAnnotations(annotations: Json): Json {
     return mapObject(withoutObjectCopies(annotations), (value, name) =>
       name.startsWith('rollout-gate/') ? this.#redactValue(value) : this.#hash(value),
     )
   }
 
-  /** The hash of a setting. An empty text stays: it is no secret, and the server may not store an empty setting. */
+  /** The hash of a setting. An empty text stays empty, because it must equal a setting that the server omits. */
   #hashSetting(name: string, value: unknown): unknown {
     if (value === '') return value
     if (isTextOrNumber(value)) this.#known.addFromSetting(name, String(value))
     return this.#hash(value)
   }
 
-  /** Redacts an item of a list such as `env`: its value becomes a hash. In a custom resource, items may be Secrets. */
+  /** Hashes the value in an item of a list such as `env`. Other fields of the item are redacted like any object. */
   #hashVariable(variable: unknown): unknown {
     const walked = this.#redactValue(variable)
     if (!isObject(variable) || !isObject(walked) || variable['value'] === undefined) return walked
@@ -254,7 +257,7 @@ export class Redactor {
     return { ...walked, value }
   }
 
-  /** Replaces texts, and numbers in secret fields, by their hashes. @param value not nested deeper than `maxDepth` */
+  /** Replaces all texts by hashes, and numbers whose field is secret. `value`: not nested deeper than `maxDepth`. */
   #hashTexts(value: unknown, name: string): unknown {
     if (Array.isArray(value)) return mapArray(value, (item) => this.#hashTexts(item, name))
     if (isObject(value)) return mapObject(value, (inner, key) => this.#hashTexts(inner, key))
@@ -264,12 +267,12 @@ export class Redactor {
   }
 }
 
-/** Whether a value is a text, or a number that YAML makes of a password without quotes. */
+/** Whether a value is a text or a number: without quotes, a password of digits is a number in YAML. */
 function isTextOrNumber(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number'
 }
 
-/** Learns the secrets in `--password=…` and `--password …`. */
+/** Collects the secrets in arguments like `--password=…` and `--password …`. */
 function addFromArguments(args: readonly string[], known: KnownSecrets): void {
   for (const [index, text] of args.entries()) known.addFromText(/^-[^=]*$/.exec(args[index - 1] ?? '')?.[0] ?? '', text)
 }
@@ -279,12 +282,12 @@ function textEntries(value: unknown): (readonly [string, string])[] {
   return Object.entries(value).flatMap(([name, text]) => (typeof text === 'string' ? [[name, text] as const] : []))
 }
 
-/** Fields whose whole content identifies something. The gate compares them, and shows them as they are. */
+/** Fields whose content identifies objects. The gate compares these fields, and shows them without redaction. */
 const wholeIdentifiers = /^(?:labels|matchLabels|selector|labelSelector|nodeSelector|ownerReferences)$/
-/** Texts that identify something: names and references. */
+/** Fields with the name or reference of an object, image or pod. */
 const identifiers =
   /^(?:apiVersion|kind|uid|resourceVersion|image|imageID|pod|container|generateName|(?:.*N|n)ame(?:space)?)$/
-/** Fields with a code of the API, which rules compare: one word in CamelCase. */
+/** Fields that may contain a code of the API. A code is one word in CamelCase, which rules compare. */
 const codeFields = /^(?:type|status|phase|reason)$/
 const code = /^[A-Z][A-Za-z]*$/
 
@@ -294,8 +297,8 @@ function isIdentifier(name: string, value: unknown): boolean {
 }
 
 /**
- * A value with all texts redacted, except those that identify something. For what leaves the process as the cluster returned
- * it, such as the lines of a recording: a field that this function does not know is redacted.
+ * Redacts all texts in a value, except names, references and codes. Used for data that leaves the process in the form
+ * of the cluster, such as the lines of a recording. The text of an unknown field is redacted.
  */
 export function redactTexts(value: unknown, redact: (text: string) => string): unknown {
   if (typeof value === 'string') return redact(value)
@@ -304,7 +307,7 @@ export function redactTexts(value: unknown, redact: (text: string) => string): u
   return mapObject(value, (field, name) => (isIdentifier(name, field) ? field : redactTexts(field, redact)))
 }
 
-/** Whether an object is a Secret or ConfigMap of the core group; inside another object, it may have no `apiVersion`. */
+/** Whether an object is a core Secret or ConfigMap. Inside another object, its `apiVersion` may be missing. */
 function isSecretOrConfigMap({ apiVersion, kind }: Json): boolean {
   return (kind === 'Secret' || kind === 'ConfigMap') && (apiVersion === 'v1' || apiVersion === undefined)
 }
@@ -314,7 +317,7 @@ function withoutObjectCopies(annotations: Json): Json {
   return kept.length === Object.keys(annotations).length ? annotations : Object.fromEntries(kept)
 }
 
-/** Whether a value is an object, or the text of an object or of a list of objects in JSON or YAML. */
+/** Whether an annotation contains an object, or a list of objects, as JSON or YAML. */
 function isObjectCopy(value: unknown): boolean {
   if (typeof value !== 'string') return typeof value === 'object' && value !== null
   if (!/^\s*[[{]/.test(value)) return objectField.test(value)
@@ -326,7 +329,7 @@ function isObjectCopy(value: unknown): boolean {
 /** The annotation of `kubectl apply` (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config). */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** An entry of `managedFields`, unless it is about the status, with the paths of its field set. */
+/** An entry of `managedFields` with pointers in place of its field set. An entry for the status gets no pointers. */
 function withOwnedFields(entry: unknown): unknown {
   if (!isObject(entry) || entry['subresource'] === 'status') return withoutFieldSet(entry)
   return { ...(withoutFieldSet(entry) as Json), ownedFields: pointersOfFieldSet(entry['fieldsV1']) }

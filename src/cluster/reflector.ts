@@ -52,74 +52,76 @@ import {
 import { controllerOf, type KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
 
+/* Keeps the objects of one request up to date: lists, watches, and recovers from failures. */
+
 export type Sink = (observation: Observation) => void
 
 interface ReflectorOptions {
   readonly client: Client
   readonly clock: Clock
   readonly redactor: Redactor
-  /** Returns the path of the request's collection before each attempt. Rejects with a 404 for an unknown kind. */
+  /** Returns the path of the collection. Called before each attempt. Rejects with a 404 for an unknown kind. */
   readonly path: () => Promise<string>
-  /** Whether the server has the kind of the request. Rejects if the server does not answer. */
+  /** Returns whether the server serves the kind of the request. Rejects if the server does not answer. */
   readonly kindState: () => Promise<KindState>
   readonly sink: Sink
   /**
-   * Called with an object that no longer matches the label selector or no longer exists: only reading the object shows
-   * which of the two. Resolves once the sink received the result.
+   * Called with an object that either was deleted or no longer matches the label selector. Reads the object to find
+   * out. Resolves once the sink has received the result.
    */
   readonly onUnmatched: (object: KubeObject) => Promise<void>
-  /** Delays the first watch until the first lists of all reflectors have ended. */
+  /** Delays the first watch until the first lists of all reflectors are complete. */
   readonly firstLists?: FirstLists
-  /** An object that was known before the first list. If the list does not contain it, it was deleted. */
+  /** An object that is known before the first list. If the list does not contain the object, it was deleted. */
   readonly known?: KubeObject
-  /** Whether the objects are listed once, and not watched. */
+  /** Whether the objects are listed once and not watched. */
   readonly isSingleCheck?: boolean | undefined
-  /** The first list, if it was read before. Its objects are redacted. */
+  /** The first list, if another function has already read it. Its objects are already redacted. */
   readonly firstList?: List | undefined
 }
 
 /**
- * Lists and watches the objects of one request until it is closed. Reports every change to the sink exactly once,
- * despite cut connections, expired resource versions, and servers that disappear or stop sending.
+ * Lists and watches the objects of one request until `close` is called. Reports every change to the sink exactly once,
+ * despite broken connections, expired resource versions, and servers that disappear or stop sending.
  *
- * The watch starts at the resource version of the list, so it misses no change. Later lists are compared with the known
- * objects, and only the differences are reported. A deletion is reported with the object's last known state.
- * A failure is reported with the time of the last success: once, and again if its HTTP status changes. Then the
- * reflector lists again, and reports first the differences and then `ALIVE`.
+ * The watch starts at the resource version of the list, so no change is missed. A later list is compared with the known
+ * objects, and only differences are reported. A deletion is reported with the last known state of the object.
+ * A failure is reported once, with the time of the last success, and again if the HTTP status changes. After a failure,
+ * the reflector lists again, reports the differences, and then reports `ALIVE`.
  */
 export class Reflector {
   readonly #request: WatchRequest
   readonly #options: ReflectorOptions
   readonly #closing = new AbortController()
   readonly #objects = new Map<string, KubeObject>()
-  /** One object of each controller: to save memory, the controller's other objects share its equal parts. */
+  /** One object of each controller. To save memory, other objects of the controller share equal parts with it. */
   readonly #siblings = new Map<string, KubeObject>()
   #endFirstList = () => {}
   #isFirstWatch = true
   #isSynced = false
-  /** The resource version where the next watch starts. If undefined, a list comes first. */
+  /** The resource version where the next watch starts. If undefined, a list is needed before. */
   #resourceVersion: string | undefined
   /** The resource version of the last list or event. */
   #latestVersion: string | undefined
-  /** The HTTP status of the reported failure; undefined while requests succeed. */
+  /** The HTTP status of the failure that was reported last. Undefined while requests succeed. */
   #reportedStatus: number | undefined
-  /** Before the first success, this is the start time. */
+  /** When a request last succeeded. Before the first success, the time of the start. */
   #lastSuccessAt: number
   #failures = 0
-  /** How long the last list took. */
+  /** The duration of the last list. */
   #listMs = 0
-  /** Whether the last watch failed because its resource version had expired. */
+  /** Whether the last attempt failed because its resource version had expired. */
   #wasExpired = false
-  /** How many lists must replace the watch before the next watch begins. */
+  /** How many more lists replace the watch, before a watch is tried again. */
   #pollsLeft = 0
-  /** How many watches in a row failed, or ended at once. */
+  /** How many watches in a row failed or ended at once. */
   #failedWatches = 0
   #refreshes: (() => void)[] = []
-  /** Callbacks of the refreshes whose list is complete or failed. They are called after the pending reads. */
+  /** Callbacks of refreshes whose list is complete or failed. Called once the pending reads have ended. */
   #listed: (() => void)[] = []
   /** Pending reads of objects that no longer match the selector. */
   readonly #unmatched = new Set<Promise<void>>()
-  /** Aborted to end the present watch or pause, so that a list starts immediately. */
+  /** Aborted to end the present watch or pause, so that the next list starts at once. */
   #interrupt = new AbortController()
 
   constructor(request: WatchRequest, options: ReflectorOptions) {
@@ -129,14 +131,14 @@ export class Reflector {
     if (options.known !== undefined) this.#objects.set(namespacedName(options.known), options.known)
   }
 
-  /** Whether the known objects include this object, with the same uid. */
+  /** Whether the known objects include this object with the same uid. */
   hasObject(object: KubeObject): boolean {
     const { apiVersion, kind } = this.#request
     const isOfKind = kind === object.kind && apiVersion === object.apiVersion
     return isOfKind && this.#objects.get(namespacedName(object))?.metadata.uid === object.metadata.uid
   }
 
-  /** Resolves when closed, or with the first list in a single check; never rejects. */
+  /** Runs until `close` is called, or in a single check until the first list is complete. Never rejects. */
   async run(): Promise<void> {
     this.#endFirstList = this.#options.firstLists?.beginList() ?? this.#endFirstList
     while (!this.#closing.signal.aborted) {
@@ -157,7 +159,7 @@ export class Reflector {
     for (const settle of [...this.#refreshes, ...this.#listed]) settle()
   }
 
-  /** Interrupts the watch and lists again. Resolves once the sink received the differences, or the failure. */
+  /** Interrupts the watch and lists again. Resolves once the sink has received the differences or the failure. */
   refresh(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#closing.signal.aborted) {
@@ -170,7 +172,7 @@ export class Reflector {
   }
 
   async #list(): Promise<void> {
-    // A refresh during this list ends the list and starts a newer one.
+    // A refresh during this list interrupts the list and starts a new list.
     const refreshes = this.#refreshes
     this.#refreshes = []
     const signal = this.#renewInterrupt()
@@ -184,7 +186,7 @@ export class Reflector {
     const lastSuccessAt = this.#lastSuccessAt
     const begunAt = clock.now()
     try {
-      // Alternate between long and short limits: the connection may be slow, or dead.
+      // The connection may be slow or dead, so failed lists alternate between a long and a short limit.
       const usesShortLimit = (refreshes.length > 0 && !isSlow) || this.#failures % 2 === 1
       const list =
         this.#options.firstList ??
@@ -194,8 +196,8 @@ export class Reflector {
           silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
           onPage: () => this.#recordSuccess(),
         }))
-      // A server that was restored from a backup counts again from a lower version. Objects without a version replace the known
-      // ones, whose versions are higher.
+      // After a restore from a backup, the server's versions are lower than known versions. So the versions are
+      // removed: objects without a version always replace known objects.
       const isRestored = isLowerResourceVersion(list.resourceVersion, this.#latestVersion)
       this.#reportDifferences(isRestored ? list.items.map(withoutResourceVersion) : list.items)
       this.#resourceVersion = list.resourceVersion
@@ -207,14 +209,14 @@ export class Reflector {
       this.#isSynced = true
     } catch (error) {
       if (overdue.signal.aborted) this.#listMs = 0
-      // The pages of a list that was interrupted before its end, or of an overdue one, do not count as a success.
+      // The pages of a list that took too long, or of an interrupted first list, do not count as a success.
       if (overdue.signal.aborted || (signal.aborted && !this.#isSynced)) this.#lastSuccessAt = lastSuccessAt
       if (!signal.aborted) throw error
       const isHealthy = this.#reportedStatus === undefined
       if (isHealthy) this.#listMs = Math.max(this.#listMs, Math.min(clock.now() - begunAt, maxPartialListMs))
     } finally {
       stop()
-      // If the list was interrupted, its refreshes wait for the next one.
+      // If the list was interrupted, its refreshes wait for the next list.
       if (signal.aborted && !this.#closing.signal.aborted) this.#refreshes.push(...refreshes)
       else this.#listed.push(...refreshes)
       this.#endFirstList()
@@ -227,7 +229,7 @@ export class Reflector {
     return new ConnectionError('ETIMEDOUT', `the list of ${kind} did not end within ${Math.round(limitMs / 1000)} s`)
   }
 
-  /** Resolves the refreshes whose list is complete or failed. */
+  /** Resolves the refreshes whose list is complete or failed, once all pending reads have ended. */
   async #resolveRefreshes(): Promise<void> {
     const listed = this.#listed
     this.#listed = []
@@ -236,21 +238,21 @@ export class Reflector {
     for (const settle of listed) settle()
   }
 
-  /** Waits until the next list, which replaces a watch that is forbidden or fails. */
+  /** Waits before the next list. Lists replace a watch that is forbidden or fails. */
   async #poll(): Promise<void> {
     this.#pollsLeft -= 1
     await this.#pause(watchForbiddenPollMs)
     this.#resourceVersion = undefined
   }
 
-  /** One watch until its end. The next one starts at the last resource version. */
+  /** Runs one watch until its end. The next watch starts at the last resource version. */
   async #watch(): Promise<void> {
     const { clock, client, path, firstLists } = this.#options
     const signal = this.#renewInterrupt()
     if (this.#isFirstWatch) await firstLists?.waitForLists(signal)
     if (signal.aborted) return
     this.#isFirstWatch = false
-    // Random, so the watches do not all end together.
+    // A random duration, so that the watches do not all end at the same time.
     const timeoutSeconds = minWatchSeconds + Math.floor(clock.random() * watchSpreadSeconds)
     let healthyFrom = Number.POSITIVE_INFINITY
     let failure: unknown
@@ -299,7 +301,7 @@ export class Reflector {
     else this.#failedWatches += 1
     const isBroken = failure !== undefined && !(failure instanceof BrokenWatchError)
     if (this.#failedWatches > failedWatchesBeforePolls) {
-      // Lists may still succeed, and then replace the watch. Otherwise the next list reports the failure.
+      // If lists still succeed, they replace the watch. Otherwise the next list reports the failure.
       this.#pollsLeft = Math.min(this.#failedWatches - failedWatchesBeforePolls, pollsBetweenWatches)
       this.#resourceVersion = undefined
       await this.#pause(Math.min(retryAfterOf(failure), maxRetryAfterMs))
@@ -319,15 +321,15 @@ export class Reflector {
   }
 
   /**
-   * Throws the error of an expired version if the server's version is lower than that of the watch, which then receives no
-   * changes: another server may be behind, or the server was restored from a backup.
+   * Throws the error of an expired version if the server reports a lower version than the watch has: then the watch
+   * would receive no changes. The server may lag behind another server, or may have been restored from a backup.
    */
   #checkVersion(version: string | undefined): void {
     if (isLowerResourceVersion(version, this.#resourceVersion))
       throw new ApiError(410, 'the server has a lower resource version')
   }
 
-  /** Handles one event of a watch (kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection of changes"). */
+  /** Handles one event of a watch (kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection …"). */
   #handleLine(line: Buffer): void {
     let event: { type?: unknown; object?: (KubeObject & { code?: number }) | null }
     try {
@@ -369,8 +371,8 @@ export class Reflector {
   }
 
   /**
-   * Redacts an object. It shares its equal parts with its last version, or with another object of its controller: the pods
-   * of one controller have the same containers, volumes and tolerations.
+   * Redacts an object. To save memory, the result shares equal parts with the last version of the object, or with
+   * another object of the same controller: pods of one controller have the same containers, volumes and tolerations.
    */
   #redactAndShare(object: KubeObject): KubeObject {
     const redacted = this.#options.redactor.redact(object)
@@ -387,7 +389,7 @@ export class Reflector {
     this.#objects.delete(namespacedName(object))
     const controller = controllerOf(object) ?? ''
     if (this.#siblings.get(controller)?.metadata.uid === object.metadata.uid) this.#siblings.delete(controller)
-    // Without a deletionTimestamp, the object may only have changed its labels.
+    // Without a deletionTimestamp, the object may still exist with other labels.
     if (this.#request.labelSelector === undefined || object.metadata.deletionTimestamp !== undefined) {
       this.#options.sink({ type: 'DELETED', object })
       return
@@ -399,11 +401,11 @@ export class Reflector {
   /** Reports a failed attempt, and waits before the next one. */
   async #recover(failure: unknown): Promise<void> {
     const isListing = this.#resourceVersion === undefined
-    // The next list reports the changes since the failure first, and the recovery after them.
+    // A list comes next: it reports the changes since the failure, and then the recovery.
     this.#resourceVersion = undefined
     if (isExpired(failure)) {
-      // An expired version is normal, because the server's history is limited. Only a second expiry in a row delays the next
-      // attempt; in a list, it is also reported.
+      // An expired version is normal, because the server's history is limited. If versions expire twice in a row, the
+      // next attempt is delayed. If the second was a list, a failure is reported too.
       if (this.#wasExpired && isListing) this.#reportFailure(new ConnectionError('EBADMSG', 'every list has expired'))
       if (this.#wasExpired) await this.#pause(this.#backOffMs())
       this.#wasExpired = true
@@ -411,10 +413,11 @@ export class Reflector {
     }
     const { error, isKindGone } = await this.#explainNotFound(failure)
     if (this.#closing.signal.aborted) return
-    // The present objects are unknown until access is granted again.
+    // Without access, the present objects are unknown. After the next list, `SYNCED` is reported again.
     if (isForbidden(error)) this.#isSynced = false
     this.#reportFailure(error)
-    // The objects of a kind are deleted with its CRD. If the CRD was deleted before the watch began, no event reports it.
+    // The deletion of a CRD deletes the objects of its kind. If no watch was open then, no event reported the
+    // deletions.
     if (isKindGone) this.#reportDifferences([])
     await this.#resolveRefreshes()
     const retryAfterMs = Math.min(retryAfterOf(error), maxRetryAfterMs)
@@ -422,9 +425,8 @@ export class Reflector {
   }
 
   /**
-   * A 404 alone does not prove that the kind does not exist: a proxy or a load balancer without a backend answers 404 too.
-   * Therefore the server's kinds are read: if they contain the kind or cannot be read, the server counts as
-   * unavailable. A starting API server needs no such check: it answers 503.
+   * Finds the cause of a 404. A proxy or a load balancer without a backend also answers with 404, so the kinds of the
+   * server are read. If they cannot be read or contain the kind, the server counts as unavailable.
    */
   async #explainNotFound(error: unknown): Promise<{ readonly error: unknown; readonly isKindGone?: boolean }> {
     if (!isNotFound(error)) return { error }
@@ -447,7 +449,7 @@ export class Reflector {
     const status = httpStatusOf(error)
     if (this.#reportedStatus === status) return
     this.#reportedStatus = status
-    // The client has already read the credentials again.
+    // The refusal is final, because the client has already read the credentials again.
     const final = isUnauthorized(error)
     const failure = failureOf(error, { ...this.#request, lastSuccessAt: this.#lastSuccessAt, final })
     if (failure === undefined) return
@@ -464,7 +466,7 @@ export class Reflector {
     this.#options.sink({ type: 'ALIVE', ...this.#request })
   }
 
-  /** `minWatchBackOffMs`, doubled with each failure up to `maxWatchBackOffMs`, ±50 %: runners must not retry together. */
+  /** The next delay, doubled with each failure, and random within ±50 % so that runners do not retry together. */
   #backOffMs(): number {
     const delayMs = Math.min(maxWatchBackOffMs, minWatchBackOffMs * 2 ** this.#failures)
     this.#failures += 1
@@ -487,33 +489,33 @@ function namespacedName({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''}/${metadata.name}`
 }
 
-/** Whether both versions are numbers, as on every server with etcd, and the first is lower. */
+/** Whether both resource versions are numbers and the first is lower. With etcd, all resource versions are numbers. */
 function isLowerResourceVersion(version: string | undefined, latest: string | undefined): boolean {
   return Number(version) > 0 && Number(version) < Number(latest)
 }
 
-/** The object without its resource version: a version that the server reports then replaces it, whatever its number. */
+/** The object without its resource version, so that any version from the server replaces the object. */
 export function withoutResourceVersion(object: KubeObject): KubeObject {
   const { resourceVersion: _, ...metadata } = object.metadata
   return { ...object, metadata }
 }
 
 /**
- * Delays first watches until no first list is pending. A finished rollout is judged by its lists alone; then it opens no
- * watch, and each watch needs a connection of its own. A late watch loses no event, since it begins at the version of its
- * list.
+ * Delays first watches until no first list is pending. If the lists show that the rollout is complete, no watch is
+ * opened, which saves a connection for each watch. A late watch misses no event, because it starts at the version of
+ * its list.
  */
 export class FirstLists {
   readonly #clock: Clock
   #pending = 0
-  /** Aborted when no first list is pending; undefined from then on. */
+  /** Aborted when no first list is pending any more. Undefined while no list is pending. */
   #ended: AbortController | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Counts a list. The returned function ends it: after the first attempt, successful or not. */
+  /** Counts a list as pending. The caller calls the returned function after the first attempt, successful or not. */
   beginList(): () => void {
     this.#ended ??= new AbortController()
     this.#pending += 1
@@ -522,7 +524,7 @@ export class FirstLists {
       if (!isPending) return
       isPending = false
       this.#pending -= 1
-      // Later, because the result of a list may begin further lists, or end the gate.
+      // Later, because the result of a list may start further lists or end the gate.
       if (this.#pending === 0) setImmediate(() => this.#end())
     }
   }
@@ -533,7 +535,7 @@ export class FirstLists {
     this.#ended = undefined
   }
 
-  /** Resolves when no first list is pending, at the latest after `maxFirstListDelayMs` or when the signal is aborted. */
+  /** Resolves when no first list is pending, after `maxFirstListDelayMs`, or when the signal is aborted. */
   async waitForLists(signal: AbortSignal): Promise<void> {
     if (this.#ended === undefined) return
     await sleep(this.#clock, maxFirstListDelayMs, AbortSignal.any([signal, this.#ended.signal]))

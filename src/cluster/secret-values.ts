@@ -3,8 +3,8 @@ import { minMaskedCharacters, minNamedSecretCharacters, minSecretCharacters } fr
 import { urlPasswords } from './token-shapes.ts'
 
 /*
- * Which values are secret: those of Secrets, settings and headers, by their names and by how random they look.
- * `token-shapes.ts` finds what is secret in any text by its shape.
+ * Finds secret values in Secrets, settings and headers, by the names of the values and by how random the values look.
+ * `token-shapes.ts` finds tokens in any text by their shape.
  */
 
 /**
@@ -14,25 +14,24 @@ import { urlPasswords } from './token-shapes.ts'
 export const secretVariable =
   /(password|passwd|passphrase|token|secret|(?:^|[-_])(?:pass|pwd)|(api|access|private|secret|signing|encryption)[-_]?key)$/i
 
-/** Values of a switch, as in `--use-access-token=true`. */
+/** Matches a value that only turns a setting on or off, as in `--use-access-token=true`. */
 export const switchValue = /^(true|false|none|null)$/i
 
-/** Names of values that are shown, such as `username`: a word in one of them is no secret. */
+/** Matches names of public values, such as `username`. A value that is a plain word is then no secret. */
 const publicName =
   /(?:user|name|host|port|database|db|schema|env|environment|region|zone|mode|type|level|driver|engine|provider|bucket|realm|domain)$/i
 
-/** Words of eight letters and more that are settings and defaults, and occur in logs. */
+/** Matches common values of settings that also occur in logs, so they are not redacted. */
 const commonWord =
   /^(?:production|development|postgres|postgresql|database|localhost|username|password|disabled|required|optional|internal|external|standard|preferred|undefined|unlimited|administrator)$/i
 
-/** The minimum length of a line without a name and without blanks that is taken for a key, in a text of several lines. */
+/** Minimum length of a text without blanks and without a name to count as a key. */
 const minKeyLength = 24
 
 /**
- * What is secret in a value of a Secret: the value, if it is one line; passwords in URLs; in JSON and in text of several
- * lines, values whose names look secret, and what looks like a key. Excluded is what also occurs in other text: fewer than
- * 8 characters (6 if its name looks secret), and words that are defaults, that repeat their name
- * (`POSTGRES_PASSWORD: postgres`) or whose name is public (`username`).
+ * The secrets in a value of a Secret: a value of one line, passwords in URLs, and in JSON or several lines the settings
+ * with secret names and the keys. Excluded are texts that also occur elsewhere: fewer than 8 characters (6 if the name
+ * is secret), common words, words that repeat their name (`POSTGRES_PASSWORD: postgres`), and words with a public name.
  */
 export function secretsIn(name: string, value: string): string[] {
   const lines = maskableLines(value)
@@ -42,8 +41,9 @@ export function secretsIn(name: string, value: string): string[] {
 }
 
 /**
- * What is secret in a setting: its whole value if its name looks secret (`DB_PASSWORD`), and what it contains. Settings
- * contain names, images and paths of 24 characters too, so that a text without a name must look like a key.
+ * The secrets in a setting such as an environment variable: the whole value if the name is secret (`DB_PASSWORD`), else
+ * the secrets inside the value. Settings also contain long names, images and paths, so a key without a name must look
+ * random.
  */
 export function secretsInSetting(name: string, value: string): string[] {
   const found = secretVariable.test(name)
@@ -52,15 +52,16 @@ export function secretsInSetting(name: string, value: string): string[] {
   return found.filter((text) => !isPathOrVariable(text))
 }
 
-/** The secrets in a text: the text itself if its name is secret, and the values of settings with secret names. */
+/** The secrets in a text by name: the whole text if its name is secret, else its settings with secret names. */
 export function namedSecretsIn(name: string, value: string): string[] {
   if (isSecretField(name, value)) return secretsIn(name, value)
   return secretsInText(value, maskableLines(value), () => false).filter((text) => !isPathOrVariable(text))
 }
 
 /**
- * Whether a field or annotation contains a secret by its name. A field such as `existingSecret` or `secretKey` may
- * contain the name of a Secret or of a key in it, which is no secret: explanations of a missing Secret show it.
+ * Whether the name of a field or annotation shows that its value is secret. The value of `existingSecret` or
+ * `secretKey` may be only the name of a Secret or of its key. Such names stay readable, because messages about a
+ * missing Secret show them.
  */
 export function isSecretField(name: string, value: string): boolean {
   if (!secretVariable.test(name) || value === '' || switchValue.test(value) || isPathOrVariable(value)) return false
@@ -68,13 +69,13 @@ export function isSecretField(name: string, value: string): boolean {
   return !mayBeName || !/^[a-z0-9][a-z0-9.-]*$/.test(value) || isRandomText(value)
 }
 
-/** Matches the names of headers whose value is a credential: `Authorization`, `Cookie`, `X-Api-Key`. */
+/** Matches the names of headers that contain a credential: `Authorization`, `Cookie`, `X-Api-Key`. */
 const secretHeader = /(?:auth|authorization|cookie|credentials?|jwt|key|passphrase|password|secret|signature|token)$/i
 
 /**
- * The secrets in the value of a header: the value itself if the header is a credential by its name, or if the value is
- * long; credentials without their scheme, the password of `Basic`, and cookies. Other short values such as `https` are
- * no secrets: the runner drops every job output that contains a masked text.
+ * The secrets in the value of a header: the value if its name is secret or the value is long, and the credentials,
+ * passwords and cookies in the value. Other short values such as `https` are not secret: the runner would drop every
+ * job output that contains them.
  */
 export function secretsInHeader(name: string, value: string): string[] {
   if (value.length < minKeyLength && (!secretHeader.test(name) || switchValue.test(value)))
@@ -84,15 +85,15 @@ export function secretsInHeader(name: string, value: string): string[] {
   return uniqueMaskable([value, credentials, pair, pair.replace(/^[^:]*:/, ''), ...secretsInText(value, [value])])
 }
 
-/** The strings to mask for a credential: its lines, as written and in base64. */
+/** The strings to mask for a credential: each of its lines, as written and in base64. */
 export function stringsToMask(secret: string): string[] {
   const lines = maskableLines(secret)
   return uniqueMaskable([...lines, ...lines.map(toBase64)])
 }
 
 /**
- * The secrets among the settings in a text: in JSON, one a line, within a line (`password=x`), and in URLs.
- * @param isUnnamedSecret whether a text is secret although its name does not look so
+ * The secrets in a text with settings: in JSON, in lines (`name: value`), within a line (`password=x`) and in URLs.
+ * @param isUnnamedSecret whether a text is secret although it has no secret name
  */
 function secretsInText(value: string, lines: readonly string[], isUnnamedSecret = mayBeKey): string[] {
   const inJson = /^\s*[[{]/.test(value) ? textsWithFieldNames(jsonValue(value)) : []
@@ -106,13 +107,13 @@ function secretsInText(value: string, lines: readonly string[], isUnnamedSecret 
   return [...named.map(([, text]) => text), ...passwordsInUrls(value)]
 }
 
-/** A setting in a line: `Server=db;Password=x`, `host=db password=x`, `?user=u&password=x`, `--set=db.password=x`. */
+/** Matches each setting within a line: `Server=db;Password=x`, `host=db password=x`, `--set=db.password=x`. */
 const inlineSetting = /(?<![\w.-])([\w.-]{1,100})=([^\s;,&"']+)/g
 
-/** A line `name: value` or `name=value` of a file. */
+/** Matches a line of a settings file: `name: value` or `name=value`. */
 const lineSetting = /^["']?([\w.-]{1,100})["']?\s{0,10}[:=]\s{0,10}["']?(.+?)["']?,?$/
 
-/** Whether the value of a setting is secret: it is long enough, and no word that logs contain anyway. */
+/** Whether a value is long enough to be secret, and not a word that logs contain anyway. */
 function isSecretValue(name: string, text: string): boolean {
   if (!hasOnlyWords(text))
     return text.length >= (secretVariable.test(name) ? minNamedSecretCharacters : minSecretCharacters)
@@ -120,22 +121,22 @@ function isSecretValue(name: string, text: string): boolean {
   return text.length >= minSecretCharacters && !commonWord.test(text) && !publicName.test(name) && !repeatsName
 }
 
-/** Whether a text is a path (`TLS_PRIVATE_KEY=/etc/tls/tls.key`) or a variable: no secret, and errors quote it. */
+/** Whether a text is a path or a variable (`TLS_PRIVATE_KEY=/etc/tls/tls.key`), which messages must be able to show. */
 function isPathOrVariable(text: string): boolean {
   return /^(?:\.{0,2}(?:\/[\w.-]+){2,}|\$\([\w.-]+\)|\$\{[\w.-]+\}|\$\w+)$/.test(text) && !isRandomText(text)
 }
 
-/** Whether a text has only letters, hyphens and blanks. Such a text is replaced only where it is not part of a word. */
+/** Whether a text consists of words. A secret of words is replaced only if it is not part of a longer word. */
 export function hasOnlyWords(text: string): boolean {
   return /^[\p{L}\p{M}\s'-]+$/u.test(text)
 }
 
-/** Whether a text without a name may be a key: long, in one word, and no URL. */
+/** Whether a text may be a key: long, without blanks, and neither words nor a URL. */
 function mayBeKey(text: string): boolean {
   return text.length >= minKeyLength && !/\s/.test(text) && !/:\/\//.test(text) && !hasOnlyWords(text)
 }
 
-/** A key that is neither the id of an object nor a digest. */
+/** Whether a text looks like a random key, apart from UUIDs and digests in it. */
 function isRandomKey(text: string): boolean {
   return (
     mayBeKey(text) && isRandomText(text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|sha\d{3}:[0-9a-f]+/gi, ''))
@@ -143,8 +144,8 @@ function isRandomKey(text: string): boolean {
 }
 
 /**
- * Whether a text looks random: 24 letters and digits in a row, or 12 that form four or more words and numbers, such as
- * `k3JH8sdf0QmZ`. Words, names and paths do not.
+ * Whether a text looks random: 24 letters and digits in a row, or 12 that consist of four or more words and numbers,
+ * like `k3JH8sdf0QmZ`. Words, names and paths do not look random.
  */
 export function isRandomText(text: string): boolean {
   return text
@@ -152,7 +153,7 @@ export function isRandomText(text: string): boolean {
     .some((run) => run.length >= 24 || (run.length >= 12 && (run.match(/[A-Z]?[a-z]+|[A-Z]+|\d+/g) ?? []).length >= 4))
 }
 
-/** The texts in a value of JSON with the names of their fields. */
+/** All texts in a JSON value, each with the name of its field. */
 function textsWithFieldNames(value: unknown, name = '', depth = 0): (readonly [name: string, text: string])[] {
   if (typeof value === 'string') return [[name, value]]
   if (typeof value !== 'object' || value === null || depth > maxJsonDepth) return []
@@ -163,7 +164,7 @@ function textsWithFieldNames(value: unknown, name = '', depth = 0): (readonly [n
 
 const maxJsonDepth = 20
 
-/** The passwords of all URLs in a text, as written and decoded. */
+/** The passwords of all URLs in a text, each as written and decoded. */
 function passwordsInUrls(text: string): string[] {
   const written = urlPasswords(text)
   return [...written, ...written.flatMap((each) => percentDecoded(each) ?? [])].filter((password) =>
@@ -171,7 +172,7 @@ function passwordsInUrls(text: string): string[] {
   )
 }
 
-/** The lines that may be masked: not those of a few characters, nor the first and last lines of PEM blocks. */
+/** The lines of a text that may be masked. Short lines and the marker lines of PEM blocks (`-----BEGIN …`) may not. */
 export function maskableLines(text: string): string[] {
   return text
     .split(/\r?\n/)
@@ -179,7 +180,7 @@ export function maskableLines(text: string): string[] {
     .filter((line) => line.length >= minMaskedCharacters && !line.startsWith('-----'))
 }
 
-/** Whether a line looks like base64 of a certificate or a kubeconfig: it is longer than any word. */
+/** Whether a line looks like base64 of a certificate or kubeconfig: at least 24 characters. */
 export function isLongBase64(line: string): boolean {
   return /^[A-Za-z0-9+/_-]{24,}={0,2}$/.test(line)
 }
@@ -192,7 +193,7 @@ export function uniqueMaskable(strings: readonly string[]): string[] {
   return [...new Set(strings)].filter((text) => text.length >= minMaskedCharacters)
 }
 
-/** The text without its percent-encoding; undefined if a `%` in it begins no escape. */
+/** Decodes percent-encoding; undefined if the encoding is invalid. */
 export function percentDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text)

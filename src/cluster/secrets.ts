@@ -3,48 +3,48 @@ import { decodedTexts, withoutInvisible } from './decoded-text.ts'
 import { hasOnlyWords, isLongBase64, namedSecretsIn, secretsIn, secretsInSetting, toBase64 } from './secret-values.ts'
 import { findTokens, type TextRange } from './token-shapes.ts'
 
-/* The secrets that the process has read, and their replacement in any text. */
+/* Collects the secrets that the process has read, and replaces them in any text. */
 
 /** The replacement of a secret. */
 const stars = '***'
-/** The number of first characters by which a place is found where a secret may begin. */
+/** How many characters at the start of a secret are indexed. */
 const startLength = 3
-/** The minimum length of the part of a secret that is found before the end of a cut text (`…`). */
+/** A cut text (`…`) may end within a secret. Minimum length of the part of a secret that is then found. */
 const minPartLength = 6
 /**
- * The maximum length of a secret whose encoded forms are kept: more would need much memory. The longest tokens have less
- * than 2,000 characters.
+ * Maximum length of a secret whose base64 forms are stored, to save memory. The longest tokens have fewer than 2,000
+ * characters.
  */
 const maxEncodedLength = 2_000
-/** The length of a line of a certificate or key: https://www.rfc-editor.org/rfc/rfc7468#section-2. */
+/** The length of the lines in a certificate or key: https://www.rfc-editor.org/rfc/rfc7468#section-2. */
 const minPemLine = 64
-/** The longest part of a secret that is searched before the end of a cut text. */
+/** A cut text (`…`) may end within a secret. Maximum length of the part that is searched. */
 const maxPartLength = 1_000
 
 /** The known secrets that begin with the same characters. */
 interface SameStart {
-  /** Each secret, and whether it is replaced only where it stands alone. */
+  /** Each secret, and whether it is replaced only as a whole word. */
   readonly texts: Map<string, boolean>
-  /** The lengths of the secrets, the longest first: a secret that contains a shorter one is replaced as a whole. */
+  /** The lengths of the secrets, the longest first, so that the longest secret at a place is replaced. */
   lengths: readonly number[]
-  /** The same texts in order; undefined after an insertion. */
+  /** The keys of `texts` in sorted order; undefined after an insertion. */
   sorted?: readonly string[] | undefined
 }
 
 /**
- * The secrets that a process knows, from its credentials and from objects of the cluster. The time to redact a text
- * does not depend on their number.
+ * Collects the secrets of credentials and of objects in the cluster, and redacts texts. The time for redaction does not
+ * depend on the number of secrets.
  */
 export class Secrets {
   readonly #added = new Set<string>()
-  /** The values that were passed to `learnSecret` and `learnSetting`, by name: all pods of a template have the same values. */
+  /** The values that were already searched, by name: all pods of a template have the same values. */
   readonly #searched = new Map<string, Set<string>>()
   readonly #names = new Set<string>()
   readonly #byStart = new Map<string, SameStart>()
-  /** 1 for each hash of characters with which a secret begins. */
+  /** 1 for each hash of the first characters of a secret. */
   readonly #starts = new Uint8Array(1 << 16)
 
-  /** Adds a credential. Texts of fewer than 3 characters are ignored; a short word is replaced where it stands alone. */
+  /** Adds a credential. Ignores texts of fewer than 3 characters. A short word is replaced only as a whole word. */
   readonly add = (secret: string): void => {
     this.#added.add(secret)
     this.#insertForms(secret, secret.length < minSecretCharacters && hasOnlyWords(secret))
@@ -55,18 +55,18 @@ export class Secrets {
     return this.#added.has(secret)
   }
 
-  /** Adds what is secret in a value of a Secret (`secretsIn`), in each form in which a text may quote it. */
+  /** Adds the secrets in a value of a Secret; see `secretsIn`. */
   readonly addFromSecret = (name: string, value: string): void => this.#addFound(name, value, secretsIn)
 
-  /** Adds what is secret in a setting, such as an environment variable (`secretsInSetting`). */
+  /** Adds the secrets in a setting, such as an environment variable; see `secretsInSetting`. */
   readonly addFromSetting = (name: string, value: string): void => this.#addFound(name, value, secretsInSetting)
 
-  /** Adds what is secret by its name in a text that may contain settings, such as an annotation or argument. */
+  /** Adds the secrets in an annotation or argument; see `namedSecretsIn`. */
   readonly addFromText = (name: string, value: string): void => this.#addFound(name, value, namedSecretsIn)
 
   /**
-   * Keeps names readable that the output shows, such as names of targets and namespaces. If a Secret contains such a
-   * name as a value, replacing the name would hide nothing. Credentials are replaced in any case.
+   * Excludes names from redaction, such as names of targets and namespaces. The output contains these names anyway, so
+   * redacting an equal value of a Secret would hide nothing. Credentials are always redacted.
    */
   keepReadable(names: readonly string[]): void {
     for (const name of names) {
@@ -80,8 +80,8 @@ export class Secrets {
   }
 
   /**
-   * Replaces every known secret in the text, and every text with the shape of a token, with `***`. Both are searched in
-   * the text as it is shown, and in its decoded forms (`decodedTexts`). The rest of the text stays as it is.
+   * Replaces known secrets and token-shaped texts with `***`. Both are also searched in the decoded forms of the text
+   * (`decodedTexts`). The rest of the text stays unchanged.
    */
   readonly redact = (text: string): string => {
     const found = decodedTexts(text).flatMap((form) =>
@@ -91,19 +91,20 @@ export class Secrets {
   }
 
   #addFound(name: string, value: string, find: (name: string, value: string) => readonly string[]): void {
-    const learned = this.#searched.get(name) ?? new Set()
-    if (value.length > maxSecretCharacters || learned.has(value)) return
-    this.#searched.set(name, learned.add(value))
+    const values = this.#searched.get(name) ?? new Set()
+    if (value.length > maxSecretCharacters || values.has(value)) return
+    this.#searched.set(name, values.add(value))
     for (const secret of find(name, value)) {
       if (this.#names.has(secret)) continue
       this.#insertForms(secret, hasOnlyWords(secret) || secret.length < minSecretCharacters)
     }
   }
 
-  /** Adds a secret in each form in which a text may contain it. @param isWord replaced only where it stands alone */
+  /** Adds a secret as written, decoded and in base64. `isWord`: the secret is replaced only as a whole word. */
   #insertForms(secret: string, isWord: boolean): void {
     this.#insert(secret, isWord)
-    // A secret may contain what looks like an encoding. If a text with the secret is decoded, that part is decoded too.
+    // The secret may contain an escape sequence. If a text is decoded before the search, the secret in it is decoded
+    // too.
     const decoded = decodedTexts(secret).filter(({ text }) => text.length >= minNamedSecretCharacters)
     for (const { text } of decoded) if (text !== secret) this.#insert(text, isWord)
     for (const encoded of base64FormsOf(secret)) this.#insert(encoded, false)
@@ -122,7 +123,7 @@ export class Secrets {
     this.#starts[start.split('').reduce((hash, unit) => nextHash(hash, unit.charCodeAt(0)), 0)] = 1
   }
 
-  /** The places of known secrets. A hash of three characters rules out most places without a look-up. */
+  /** The ranges of known secrets in a text. A hash of three characters excludes most places without a look-up. */
   #findKnown(written: string): readonly TextRange[] {
     const text = unifyBlanks(written)
     const found: TextRange[] = []
@@ -142,7 +143,7 @@ export class Secrets {
     return found
   }
 
-  /** The length of the secret that begins at `start`, or of its part before the end of a cut text; 0 if none begins. */
+  /** The length of the secret that begins at `start`, or of its part before the cut at `cutAt`; 0 without a secret. */
   #secretLengthAt(text: string, start: number, cutAt: number): number {
     const same = this.#byStart.get(text.slice(start, start + startLength))
     if (same === undefined) return 0
@@ -158,7 +159,7 @@ export class Secrets {
   }
 }
 
-/** The text with `***` instead of each part; parts that overlap are one. */
+/** Replaces each range of a text with `***`. Ranges that overlap become one `***`. */
 function replaceRanges(text: string, ranges: readonly TextRange[]): string {
   const pieces: string[] = []
   let end = 0
@@ -169,17 +170,17 @@ function replaceRanges(text: string, ranges: readonly TextRange[]): string {
   return `${pieces.join('')}${text.slice(end)}`
 }
 
-/** A secret in the form that is searched for. */
+/** The form in which a secret is searched: without invisible characters, and with blanks as its only white space. */
 function toSearchForm(secret: string): string {
   return unifyBlanks(withoutInvisible(secret))
 }
 
-/** White space as blanks: a secret may be printed in two lines. `+` too: in the data of a form, it is a blank. */
+/** Replaces white space with blanks: a secret may be printed on two lines. Also replaces `+`, a blank in form data. */
 function unifyBlanks(text: string): string {
   return text.replace(/[+\t\n\v\f\r\x85\xa0\u2028\u2029]/g, ' ')
 }
 
-/** Whether one of the sorted texts starts with a part. Only the first text that is not sorted before the part can. */
+/** Whether one of the sorted texts starts with `part`. Only the first text that is not before `part` can. */
 function isStartOfAny(sorted: readonly string[], part: string): boolean {
   let [from, to] = [0, sorted.length]
   while (from < to) {
@@ -190,7 +191,7 @@ function isStartOfAny(sorted: readonly string[], part: string): boolean {
   return sorted[from]?.startsWith(part) === true
 }
 
-/** The hash of the last three characters: earlier ones are shifted out. */
+/** The hash of the last three characters. Each shift removes the oldest character. */
 function nextHash(hash: number, code: number): number {
   return ((hash << 6) ^ code) & 0xffff
 }
@@ -201,11 +202,11 @@ function isStandalone(text: string, start: number, end: number): boolean {
 }
 
 /**
- * A secret in base64 and base64url, also within a longer text that contains the secret, such as `user:password`. There its
- * first and last characters also encode their neighbours, and are left out.
+ * The base64 and base64url forms of a secret, alone or inside a longer text such as `user:password`. Inside a text, the
+ * first and last characters of the base64 also encode the neighbouring characters, so they are omitted.
  */
 function base64FormsOf(secret: string): readonly string[] {
-  // The lines of certificates and keys are many, and no password.
+  // Skips lines of certificates and keys: they are many, and not part of a credential like `user:password`.
   if (secret.length > maxEncodedLength || (secret.length >= minPemLine && isLongBase64(secret))) return []
   const inBase64 = [0, 1, 2].map((offset) => {
     const bytes = Buffer.from('x'.repeat(offset) + secret)

@@ -19,27 +19,29 @@ import {
   type ObjectOf,
 } from './objects.ts'
 
+/* The last known state of all objects, built from the events of the feed. */
+
 /**
- * Whether the store contains all objects of a request: `pending` until the first list, then `complete`. `unknown` if
- * access is refused or the request is not watched: an object that is not in the store may then exist.
+ * Whether the store contains all objects of a request. `pending`: the first list is missing. `unknown`: access is
+ * denied or nothing watches the request, so objects may exist that the store does not contain.
  */
 export type ListState = 'pending' | 'complete' | 'unknown'
 
-/** A value with the number of the event that reported it. */
+/** A value, with the number of the event that reported the value. */
 type Numbered<T> = T & { readonly number: number }
 
-/** An object that changed: its state before and after; one of them may be missing. */
+/** An object before and after a change. `before` is missing for a new object, `after` for a deleted one. */
 export type Change =
   | { readonly before?: KubeObject; readonly after: KubeObject }
   | { readonly before: KubeObject; readonly after?: undefined }
 
-/** The events about one object: by their names, and in the order of their last occurrence. */
+/** The Kubernetes Events about one object: by name, and sorted by their last occurrence. */
 interface EventsAbout {
   readonly byName: Map<string, EventObject>
   sorted: readonly EventObject[]
 }
 
-/** Always the same array, so that readers can compare arrays to find that nothing changed. */
+/** Shared by all objects without Events. Callers compare arrays by identity to find changes. */
 const noEvents: readonly EventObject[] = []
 
 function noEventsAbout(): EventsAbout {
@@ -47,37 +49,37 @@ function noEventsAbout(): EventsAbout {
 }
 
 /**
- * The last known state of every object, indexed by name and owner, and the events about each object. The state depends only
- * on the sequence of events, so a replay has the same state as the live run.
+ * Stores the last known state of every object, and the Events about each object. The content depends only on the events
+ * of the feed and their order, so a replay gives the same content as the live run.
  */
 export class Store {
   readonly #objects = new Map<string, KubeObject>()
   readonly #byUid = new Map<string, KubeObject>()
   readonly #owned = new Map<string, Map<string, KubeObject>>()
   readonly #byKind = new Map<string, Map<string, KubeObject>>()
-  /** Every event whose involved object has a uid is stored twice: by that uid, and by the object's kind and name. */
+  /** Events by the uid of their object. Events with such a uid are also stored by the name of the object. */
   readonly #eventsByUid = new MapByUid<EventsAbout>()
   readonly #eventsByName = new Map<string, EventsAbout>()
-  /** The last state of each deleted object, by name: a late event must not restore the object. */
+  /** The last state of each deleted object, by name. Used to ignore late events about older versions of the object. */
   readonly #deleted = new Map<string, KubeObject>()
-  /** The requests whose lists are complete, grouped by kind so that a search is fast. */
+  /** The requests whose lists are complete. Grouped by kind and namespace, so that a search is fast. */
   readonly #synced = new Map<string, Numbered<WatchRequest>[]>()
-  /** Caches the number of each request's list: each assessment asks for the lists of its target. */
+  /** Caches the results of `#syncedNumber`, because each assessment needs them for all lists of its target. */
   #syncedNumbers = new WeakMap<WatchRequest, number>()
-  /** The last refusal of each request. A 403 is replaced only by another 403. */
+  /** The last failure of each request. Only another 403 replaces a 403. */
   readonly #refused = new Map<string, Numbered<Failure>>()
-  /** How many events were applied. */
+  /** The number of events that were applied. */
   #applied = 0
   readonly #willSync: (request: WatchRequest) => boolean
   readonly #watched: WatchedRequests
   readonly #logs = new Map<string, LogText>()
-  /** The answers of each pod to each line of `http-checks`, by the index of the line and the uid of the pod. */
+  /** Answers to `http-checks`, by the index of the check and the uid of the pod. */
   readonly #answers = new Map<string, TimedAnswer[]>()
-  /** Whether discovery lists a status subresource, by group and kind. */
+  /** By group and kind: whether discovery lists a status subresource. */
   readonly #statuses = new Map<string, boolean>()
 
   /**
-   * @param willSync whether the first list of a request will come: its watch was started, or the recording contains it
+   * @param willSync returns whether the first list of a request will arrive, because the request is watched or recorded
    * @param watched the requests that are or were watched
    */
   constructor(willSync: (request: WatchRequest) => boolean, watched = new WatchedRequests()) {
@@ -86,8 +88,9 @@ export class Store {
   }
 
   /**
-   * Applies an event. Returns the changes: none for a repeated or outdated version of an object (two watches may report
-   * the same object), two if the object was replaced by one with another uid.
+   * Applies an event and returns the changes. A repeated or outdated version of an object causes no change: two watches
+   * may report the same object. An object with a new uid causes two changes: the old object is removed, the new one is
+   * added.
    */
   apply(event: FeedEvent): readonly Change[] {
     this.#applied++
@@ -99,7 +102,7 @@ export class Store {
         return this.#delete(event.object)
       case 'DISCOVERY':
         for (const { group, kind, status } of event.resources) {
-          // Discovery lists a kind once per version; a status subresource in one version counts for all.
+          // Discovery lists each version of a kind. A status subresource in one version counts for all versions.
           const key = `${group}/${kind}`
           this.#statuses.set(key, status || this.#statuses.get(key) === true)
         }
@@ -126,20 +129,20 @@ export class Store {
     }
   }
 
-  /** The object of that group, kind, namespace and name, in any version. */
+  /** The object with this group, kind, namespace and name, in any version of the group. */
   get(reference: ObjectName): KubeObject | undefined {
     return this.#objects.get(objectKey(reference))
   }
 
-  /** The last known state of an object, also if it was deleted. */
+  /** The last known state of an object, which may be deleted. */
   lastKnown(reference: ObjectName): KubeObject | undefined {
     const key = objectKey(reference)
     return this.#objects.get(key) ?? this.#deleted.get(key)
   }
 
   /**
-   * The object with this name whose kind in lower case is `word`. It is in this namespace or cluster-scoped; without a
-   * namespace, it is in any.
+   * Finds an object by its name and its kind in lower case (`word`), in a namespace or cluster-scoped. Without
+   * `namespace`, searches all namespaces.
    */
   findByName(word: string, name: string, namespace: string | undefined): KubeObject | undefined {
     const isWithin = ({ metadata }: KubeObject) =>
@@ -152,22 +155,21 @@ export class Store {
     return undefined
   }
 
-  /** The object with that uid, while it exists. */
+  /** The object with this uid; undefined if the object does not exist or was deleted. */
   getByUid(uid: string): KubeObject | undefined {
     return this.#byUid.get(uid)
   }
 
-  /** All objects of a kind in a namespace (undefined: cluster-scoped), in the order of arrival. */
+  /** All objects of a kind in a namespace, in the order of arrival. Without `namespace`, cluster-scoped objects. */
   list<Kind extends string>(kind: Kind, namespace: string | undefined): readonly ObjectOf<Kind>[]
   list(kind: string, namespace: string | undefined): readonly KubeObject[] {
     return [...(this.#byKind.get(kindKey(kind, namespace))?.values() ?? [])]
   }
 
   /**
-   * All objects of a kind, or of every kind, whose owner references contain this uid, in the order of arrival. Owner references
-   * do not cross namespaces
-   * (https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/#owner-references-in-object-specifications):
-   * an object in another namespace than its owner has a false reference, and is left out.
+   * All objects with an owner reference to this uid, in the order of arrival. Without `kind`, objects of every kind. An
+   * owner reference to an object in another namespace is invalid and ignored
+   * (https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/#owner-references-in-object-specifications).
    */
   listOwned<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
   listOwned(uid: string | undefined, kind?: string): readonly KubeObject[] {
@@ -182,8 +184,8 @@ export class Store {
   }
 
   /**
-   * The events about one object in the order of their last occurrence, the latest last. Without a uid, events are found by
-   * kind and name, also for an object that is not in the store.
+   * The Events about an object, sorted by their last occurrence, the latest last. Events about an object without uid
+   * are found by kind and name. The object need not be in the store.
    */
   eventsOf(object: KubeObject): readonly EventObject[] {
     const { uid, namespace } = object.metadata
@@ -192,12 +194,12 @@ export class Store {
     return events?.sorted ?? noEvents
   }
 
-  /** The end of a container's log, if it was read. */
+  /** The end of a container's log; undefined if the log was not read. */
   logOf(namespace: string, pod: string, container: string, previous: boolean): LogText | undefined {
     return this.#logs.get(`${namespace}/${pod}/${container}/${previous}`)
   }
 
-  /** The answers of a pod to a line of `http-checks`, the oldest first. */
+  /** The answers of a pod to one line of `http-checks`, the oldest first. */
   answersOf(check: number, pod: KubeObject): readonly TimedAnswer[] {
     return this.#answers.get(answersKey(check, pod)) ?? []
   }
@@ -208,8 +210,8 @@ export class Store {
   }
 
   /**
-   * Whether the store contains all objects of a request. A 404 for the kind is complete: before the CRD is applied, no
-   * objects exist.
+   * Whether the store contains all objects of a request. After a 404 for the kind, the store is complete: without its
+   * CRD, a kind has no objects.
    */
   listState(request: WatchRequest): ListState {
     const refusals = this.#refusals(request)
@@ -218,7 +220,7 @@ export class Store {
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 
-  /** Why the objects of a request cannot be read: access is refused, no object exists, or no answer. Else undefined. */
+  /** The failure that prevents the reading of a request's objects, preferably a denied access; undefined without one. */
   refusalOf(request: WatchRequest): Failure | undefined {
     const within = [...this.#refused.values()].filter(
       (refused) =>
@@ -230,19 +232,19 @@ export class Store {
     return refusals.find(isAccessDenied) ?? refusals.at(-1)
   }
 
-  /** The refusals of access since the last complete list of their request, in the order of arrival. */
+  /** The requests to which access is denied since their last complete list, in the order of arrival. */
   get deniedAccess(): readonly Failure[] {
     return [...this.#refused.values()].filter(
       (refused) => isAccessDenied(refused) && refused.number > this.#syncedNumber(refused as WatchRequest),
     )
   }
 
-  /** Whether objects of this kind have a status subresource; undefined without discovery. */
+  /** Whether objects of this kind have a status subresource. Undefined if discovery does not contain the kind. */
   hasStatusSubresource({ apiVersion, kind }: KindName): boolean | undefined {
     return this.#statuses.get(`${groupOf(apiVersion)}/${kind}`)
   }
 
-  /** The refusals since the last complete list. */
+  /** The failures of a request since its last complete list. */
   #refusals(request: WatchRequest): readonly Failure[] {
     if (this.#refused.size === 0) return []
     const syncedAt = this.#syncedNumber(request)
@@ -251,7 +253,7 @@ export class Store {
     )
   }
 
-  /** The number of the event that last reported a complete list of this request; 0 without one. */
+  /** The number of the last event that reported a complete list of a request; 0 without such an event. */
   #syncedNumber(request: WatchRequest): number {
     const cached = this.#syncedNumbers.get(request)
     if (cached !== undefined) return cached
@@ -267,7 +269,7 @@ export class Store {
   }
 
   #storeRefusal(refusal: Failure): void {
-    // UNAVAILABLE matters only for requests that read evidence; these have a name.
+    // UNAVAILABLE matters only for requests that read evidence. Such a request has a name.
     if (refusal.type === 'UNAVAILABLE' && refusal.name === undefined) return
     if (refusal.type === 'REFUSED' && refusal.what === 'credentials') return
     const key = requestKey(refusal)
@@ -276,7 +278,7 @@ export class Store {
       this.#refused.set(key, { ...refusal, number: this.#applied })
   }
 
-  /** Stores a log. A failure to read the log again does not replace the stored text. */
+  /** Stores a log. If a log cannot be read again, its stored text stays. */
   #putLog(log: LogText): void {
     const key = `${log.namespace}/${log.pod}/${log.container}/${log.previous}`
     if (log.why === undefined || !this.#logs.get(key)?.text) this.#logs.set(key, log)
@@ -321,7 +323,7 @@ export class Store {
     if (before === undefined || before.metadata.uid !== object.metadata.uid) return []
     this.#remove(key, before)
     this.#deleted.set(key, object)
-    // The final state may contain more than the state before, such as a deletionTimestamp.
+    // The final state may contain a field that the state before lacks, such as `deletionTimestamp`.
     return [{ before: object }]
   }
 
@@ -359,7 +361,7 @@ export class Store {
     this.#removeFromOwners(key, object)
   }
 
-  /** Removes an object from the index of owners that it no longer has. */
+  /** Removes an object from the lists of owners that the object no longer has. */
   #removeFromOwners(key: string, before: KubeObject, after?: KubeObject): void {
     for (const { uid } of before.metadata.ownerReferences ?? []) {
       if (after?.metadata.ownerReferences?.some((owner) => owner.uid === uid)) continue
@@ -371,8 +373,9 @@ export class Store {
 }
 
 /**
- * Values by the namespace and uid of an object, for what Events report about the object. An Event can name only its own
- * namespace, but any uid: a user who may write Events in one namespace must not affect objects in another one.
+ * A map from the uid of an object to a value, separate for each namespace. An Event may contain any uid, but is valid
+ * only for objects in its own namespace: a user with access to one namespace must not affect objects in other
+ * namespaces.
  */
 export class MapByUid<Value> {
   readonly #namespaces = new Map<string, Map<string, Value>>()
@@ -387,7 +390,7 @@ export class MapByUid<Value> {
   }
 }
 
-/** Whether `wide` lists everything that `narrow` lists. A missing version means any. */
+/** Whether the request `wide` lists all objects that `narrow` lists. A missing `apiVersion` means any version. */
 export function isSupersetOf(wide: Partial<WatchRequest>, narrow: Partial<WatchRequest>): boolean {
   return (
     wide.kind === narrow.kind &&
@@ -400,7 +403,7 @@ export function isSupersetOf(wide: Partial<WatchRequest>, narrow: Partial<WatchR
   )
 }
 
-/** The requests that are or were watched. A report about one of them concerns only that one. */
+/** The requests that are or were watched. */
 export class WatchedRequests {
   readonly #keys = new Set<string>()
 
@@ -413,8 +416,9 @@ export class WatchedRequests {
   }
 
   /**
-   * Whether a report about `reported` concerns `request`. A watched request has its own reports: a wide list may be refused
-   * and a narrow one permitted. A request without a watch depends on the watch that covers it.
+   * Whether a failure or recovery of `reported` also applies to `request`. A watched request has its own reports,
+   * because the server may forbid a wide list and permit a narrow list. A request without a watch depends on a watch
+   * that includes its objects.
    */
   isReportAbout(reported: Partial<WatchRequest>, request: WatchRequest): boolean {
     if (reported.kind === undefined) return true
@@ -423,7 +427,7 @@ export class WatchedRequests {
   }
 }
 
-/** Adds an event, sorted by its last occurrence; among equal times it comes last. Replaces its older version. */
+/** Inserts an Event by its last occurrence, after Events with the same time. Replaces an older version of the Event. */
 function insertSorted(events: EventsAbout, event: EventObject): void {
   const { byName, sorted } = events
   const before = byName.get(event.metadata.name)
@@ -451,14 +455,14 @@ function kindKey(kind: string, namespace: string | undefined): string {
   return `${kind}|${namespace ?? ''}`
 }
 
-/** The key of the events about an object. It omits the API version, because events may name any version of the kind. */
+/** The key for the Events about an object. The key omits the API version: an Event may name any version of the kind. */
 function subjectKey(subject: { kind: string; namespace?: string; name: string }): string {
   return objectKey({ ...subject, apiVersion: '' })
 }
 
 /**
- * Whether an object has the same or an older version. Resource versions are comparable numbers since Kubernetes 1.35
- * (KEP-5504), and before that on every server with etcd; otherwise only equality counts.
+ * Whether an object has the same resource version as the latest known state, or an older one. Resource versions are
+ * comparable numbers since Kubernetes 1.35 (KEP-5504), and on every older server with etcd. Else only equality counts.
  */
 function isOutdated(object: KubeObject, latest: KubeObject): boolean {
   const version = object.metadata.resourceVersion
@@ -468,8 +472,8 @@ function isOutdated(object: KubeObject, latest: KubeObject): boolean {
 }
 
 /**
- * Whether an object is older than the last known one with its name. Uids have no order, so resource versions decide,
- * unless the object was created later, for example after the restore of an etcd backup.
+ * Whether an object is older than the latest known object with the same name and another uid. Resource versions decide,
+ * unless the object was created later, for example after an etcd backup was restored.
  */
 function isEarlier(object: KubeObject, latest: KubeObject): boolean {
   const order = compareVersions(object, latest)
@@ -479,7 +483,7 @@ function isEarlier(object: KubeObject, latest: KubeObject): boolean {
   return order === undefined ? isDated && created < knownCreated : order < 0 && !(isDated && created > knownCreated)
 }
 
-/** Negative if the object's resource version is older; undefined if the versions cannot be compared. */
+/** Negative if the resource version of the object is older. Undefined if the two versions cannot be compared. */
 function compareVersions(object: KubeObject, latest: KubeObject): number | undefined {
   const difference = resourceVersionNumber(object) - resourceVersionNumber(latest)
   return Number.isNaN(difference) ? undefined : difference

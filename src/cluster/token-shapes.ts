@@ -1,16 +1,15 @@
 import { visibleText } from './decoded-text.ts'
 
 /*
- * Where secrets are in a text of which nothing is known: tokens of known vendors, private keys and passwords in URLs, by their
- * shape. `secret-values.ts` decides which named values are secret.
+ * Finds secrets in any text by their shape: tokens of known vendors, private keys, and passwords in URLs.
+ * `secret-values.ts` decides which values with a name are secret.
  */
 
 /**
- * Texts that are secret by their shape, whatever object or log they are in. Each pattern follows the format that its vendor
- * documents. A scanner of repositories, such as secretlint or gitleaks, has more patterns, and also engines, files and
- * verification that a gate does not need.
+ * The shapes of tokens, in the formats that vendors document. Scanners such as secretlint or gitleaks have more
+ * patterns, but also features for repositories that a gate does not need.
  *
- * All quantifiers of a pattern are bounded, or follow characters that begin it only once: the time is linear.
+ * Every quantifier is bounded, or follows a prefix that cannot repeat, so that matching takes linear time.
  */
 const tokenShapes: readonly RegExp[] = [
   // https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats
@@ -50,30 +49,30 @@ const tokenShapes: readonly RegExp[] = [
   /(?<=\b(?:Basic|Bearer) )[A-Za-z0-9._~+/-]{16,}={0,2}/,
 ]
 
-/** No token is shorter. */
+/** The minimum length of a token. */
 const minTokenLength = 20
 
 const anyToken = new RegExp(tokenShapes.map(({ source }) => `(?<![A-Za-z0-9])(?:${source})`).join('|'), 'g')
 
-/** A private key: https://www.rfc-editor.org/rfc/rfc7468#section-10. If its end is cut off, it ends with the text. */
+/** A private key: https://www.rfc-editor.org/rfc/rfc7468#section-10. A key without its last line ends with the text. */
 const privateKey =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g
 
-/** The end of a private key, if the text begins within it, as the last lines of a log may. */
+/** The end of a private key, for a text that begins in the middle of a key, like the last lines of a log. */
 const endOfKey = /(?:(?<=^|\s)[A-Za-z0-9+/=]{16,76}\s{1,16}){1,250}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 
-/** A part of a text: its first character, and the character after it. */
+/** A range of a text: the index of its first character, and the index after its last character. */
 export type TextRange = readonly [start: number, end: number]
 
-/** What precedes the password of a URL, not a digest: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1. */
+/** The part of a URL before its password (RFC 3986, section 3.2.1). Excludes image digests. */
 const beforePassword = /:\/\/(?!sha\d{3}:)[^\s:@/?#"'<>]{0,128}:/g
-/** Digits before a path are a port. */
+/** Matches a port before a path: such digits are no password. */
 const port = /^\d{1,5}[/?#…]/
 const maxPasswordLength = 512
 
 /**
- * Where the passwords of URLs are in a text. A password ends at the last `@` before a blank or a quote, since people also
- * write `/` and `@` in it, or where the text is cut.
+ * The ranges of the passwords in URLs. A password may contain `/` and `@`, so it ends at the last `@` before a blank or
+ * quote, or where the text is cut (`…`).
  */
 function findUrlPasswords(text: string): readonly TextRange[] {
   const found: TextRange[] = []
@@ -94,7 +93,7 @@ export function urlPasswords(text: string): readonly string[] {
   return text.includes('://') ? findUrlPasswords(text).map(([start, end]) => text.slice(start, end)) : []
 }
 
-/** Where passwords in URLs, private keys, and texts with the shape of a token are in a text. */
+/** The ranges of tokens, private keys, and passwords of URLs in a text. */
 export function findTokens(text: string): readonly TextRange[] {
   const keys = text.includes('PRIVATE KEY') ? [...findMatches(text, privateKey), ...findMatches(text, endOfKey)] : []
   const passwords = text.includes('://') && /[@…]/.test(text) ? findUrlPasswords(text) : []
@@ -102,19 +101,19 @@ export function findTokens(text: string): readonly TextRange[] {
 }
 
 function findMatches(text: string, pattern: RegExp): readonly TextRange[] {
-  // Much faster than `matchAll` for a text without any.
+  // If nothing matches, `search` is much faster than `matchAll`.
   if (text.search(pattern) === -1) return []
   return Array.from(text.matchAll(pattern), ({ 0: { length }, index }) => [index, index + length] as const)
 }
 
-/** The maximum number of lines of a private key: one of 16,384 bits has 200. */
+/** The maximum number of lines of a private key. A key of 16,384 bits has 200 lines. */
 const maxKeyLines = 250
 
-/** Redacts the lines of one log in their order. It recognises a private key, although each call gets only one line. */
+/** Redacts private keys in a log that is read line by line. */
 export class PrivateKeyRedactor {
   #linesLeft = 0
 
-  /** The line, or `***` if it is within a private key. */
+  /** Returns the next line of the log, or `***` if the line is inside a private key. */
   redact(line: string): string {
     const isInKey = this.#linesLeft > 0
     const last = [...visibleText(line).matchAll(/-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY/g)].at(-1)
