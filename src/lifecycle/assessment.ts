@@ -12,10 +12,7 @@ export interface Milestone {
   readonly count?: { readonly done: number; readonly total: number }
   /** When the milestone is done if nothing changes: after the settle time, or once the status is no longer stale. */
   readonly settlesAt?: number
-  /**
-   * When a done milestone was reached, by a timestamp of an object: milliseconds since the epoch on the runner's clock.
-   * Undefined if no object has this timestamp.
-   */
+  /** When a done milestone was reached, by a timestamp of an object (milliseconds since the epoch, runner's clock). */
   readonly at?: number | undefined
   /** For the log: `revision 3 → ReplicaSet web-688899976b`; empty if there is nothing to report. */
   readonly message: string

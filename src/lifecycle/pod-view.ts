@@ -89,8 +89,7 @@ export interface ContainerView extends PodContainer {
   readonly endBeganAt: number | undefined
   readonly endedAt: number | undefined
   /**
-   * When the time ends that the startup probe allows, then the readiness probe. Undefined for a container that is
-   * ready, does not run or must complete.
+   * When the time that startup and readiness probes allow ends; undefined unless the container runs and is not ready.
    */
   readonly probesDueAt: number | undefined
   /** The image is being pulled. */

@@ -1,10 +1,7 @@
 import { cachePerObject, controllerOf, isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 
-/**
- * The pods of a target, sorted by revision and state. Each pod is in at most one list. The gated revision is the
- * revision that must become ready.
- */
+/** The pods of a target, by revision and state. The gated revision is the revision that must become ready. */
 export interface Pods {
   /** The pods of the gated revision. */
   readonly new: readonly Pod[]

@@ -28,10 +28,7 @@ export interface Hold {
   readonly until: number
 }
 
-/**
- * The facts that a rule may read besides the object itself: related objects, their histories, the time and the
- * settings. Each assessment has its own reader.
- */
+/** The facts that a rule may read besides the object: related objects, their histories, the time and the settings. */
 export interface Reader extends Moment, Pick<GateTime, 'startedAt' | 'time'> {
   readonly settings: LifecycleSettings
   /** The history of the target itself. */
@@ -57,10 +54,7 @@ export interface Reader extends Moment, Pick<GateTime, 'startedAt' | 'time'> {
   owned<Kind extends string>(request: RequestOf<Kind>, uid: string | undefined): readonly ObjectOf<Kind>[]
   /** Lists the known objects of a kind, or of every kind, that this uid owns. Requests no watch. */
   listKnownOwned<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
-  /**
-   * The pods of a controller that ended in this phase, even if they were deleted later. A pod that ended during its
-   * deletion does not count.
-   */
+  /** The pods of a controller that ended in this phase before their deletion, even if they no longer exist. */
   endedPods(uid: string | undefined, phase: 'Failed' | 'Succeeded'): readonly Pod[]
   /** When the latest deletion of a pod of this controller began. `revision`: only pods of this revision count. */
   removedAt(uid: string | undefined, revision?: string): number | undefined

@@ -14,7 +14,7 @@ export type Arrival = { readonly known: KnownRevision } & (
   | { readonly type: 'superseded' | 'rolled-back'; readonly detail: RevisionChange }
 )
 
-/** The revision that serves while an object is not ready: the newest older revision with ready pods, else the new one. */
+/** The revision that serves while an object is not ready: the newest older one with ready pods, else the new one. */
 export interface ServingRevision {
   /** Absent if no older revision has a ready pod. */
   readonly revision?: number

@@ -337,8 +337,8 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
 }
 
 /**
- * Loads the catalogue entries for the kinds of these targets, and for the kinds that these kinds own. If a target awaits
- * a revision, loads the entries of all kinds, because its operator may deploy any kind.
+ * Loads the catalogue entries for the kinds of these targets, and for the kinds that these kinds own. If a target
+ * awaits a revision, loads the entries of all kinds, because its operator may deploy any kind.
  * @param resources the kinds that the cluster serves
  */
 export async function loadChecks(

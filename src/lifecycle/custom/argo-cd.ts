@@ -19,8 +19,8 @@ import {
 } from './revision-report.ts'
 
 /**
- * An Application of Argo CD. `OutOfSync` at a revision means only that the cluster was compared with the revision. The
- * phase shows whether an operation is finished, not `Synced` and `Healthy`: a PostSync hook may fail after both.
+ * Reads the revisions of an Argo CD Application. `OutOfSync` at a revision means only that Argo CD has compared the
+ * revision. The phase shows whether an operation is finished: a PostSync hook may fail after `Synced` and `Healthy`.
  * @param named the awaited revisions, as the user named them
  */
 export function readApplication(
@@ -28,7 +28,7 @@ export function readApplication(
   named: readonly WantedRevision[],
   known: KnownRevision | undefined,
 ): RevisionReport {
-  // Once a newer commit is hydrated, the status no longer contains the commit that was made from the wanted one.
+  // Once a newer commit is hydrated, the status no longer contains the hydrated commit of the wanted revision.
   const wanted = hydratedRevisions(object, named) ?? known?.wanted ?? named
   const { operation } = object as KubeObject & Fields
   const spec = toFields(object.spec)
@@ -51,7 +51,7 @@ export function readApplication(
   const isCurrent =
     !isObject(comparedTo) || isDeepStrictEqual(comparedSourceFields(spec), comparedSourceFields(comparedTo))
   const requested = versionOf(toFields(toFields(operation)['sync']), {}) ?? compared
-  // A commit without a sync of its own has the content of the last one. A partial sync is not in the history.
+  // A commit without its own sync has the content of the last synced commit. A partial sync is not in the history.
   const hasOwnSync = deployed !== undefined && attempt !== undefined && isSameVersion(attempt.version, deployed)
   const isUnchanged = last === undefined || !hasOwnSync || isSameVersion(last, deployed)
   const { id, revision, revisions } = entries.at(-1) ?? {}
@@ -79,8 +79,8 @@ export function readApplication(
 }
 
 /**
- * A version: from `revisions` and `sources` of an application with several sources, else from `revision` and `source`.
- * A tag is the `targetRevision` of its source, and is resolved to a commit
+ * Reads a version: from `revisions` and `sources` of an Application with several sources, else from `revision` and
+ * `source`. If the user deploys a tag, `targetRevision` is the tag, and `revision` is the commit
  * (https://github.com/argoproj/argo-cd/blob/master/pkg/apis/application/v1alpha1/types.go).
  */
 function versionOf(revisions: Fields, sources: Fields, since?: unknown): Version | undefined {
@@ -101,8 +101,8 @@ function versionOf(revisions: Fields, sources: Fields, since?: unknown): Version
 }
 
 /**
- * The version that is synced by the last comparison; it may be a commit that changes nothing. A comparison before the
- * last operation is outdated. One in the second of a sync counts only if it agrees with the history.
+ * The version that is synced, by the last comparison. A comparison from before the last operation is outdated. In the
+ * same second as a sync, the comparison counts only if it agrees with the history.
  */
 function syncedVersion(
   compared: Version | undefined,
@@ -117,12 +117,12 @@ function syncedVersion(
   return isOutdated ? undefined : { ...compared, since: isLast ? last.since : undefined }
 }
 
-/** The moment of a timestamp; NaN if there is none, so that no comparison with it is true. */
+/** The moment of a timestamp. NaN without a timestamp, so that every comparison is false. */
 const comparableMoment = (timestamp: unknown): number => momentOf(timestamp) ?? Number.NaN
 
 /**
- * The last operation: a sync, or a rollback. A dry run deploys nothing. While an operation begins, its result may be that
- * of the operation before. The result of a retry may be a newer commit than the requested one.
+ * The last operation: a sync or a rollback, but no dry run. When an operation begins, its result may be the result of
+ * the previous operation. The result of a retry may be a newer commit than requested.
  */
 function lastAttempt(state: Fields, isElsewhere: boolean): Attempt | undefined {
   const requested = toFields(toFields(state['operation'])['sync'])
@@ -151,14 +151,14 @@ function lastAttempt(state: Fields, isElsewhere: boolean): Attempt | undefined {
   }
 }
 
-/** Whether a version consists of commits with all their digits. */
+/** Whether all revisions of a version are full commit hashes. */
 function isCommit({ sources }: Version): boolean {
   return sources.every(({ revisions: [revision = ''] }) => /^[0-9a-f]{40}$/.test(revision))
 }
 
 const isRetry = ({ retryCount }: Fields): boolean => Number(retryCount ?? 0) > 0
 
-/** The entry of a sync result as the Job of a hook that has not succeeded. */
+/** The Job of a hook in an entry of a sync result, unless the Job has succeeded. */
 function unfinishedHookJob(entry: Fields): Attempt['hookJobs'] {
   const { hookType, hookPhase, kind, group } = entry
   if (nonEmptyText(hookType) === undefined || kind !== 'Job' || group !== 'batch' || hookPhase === 'Succeeded')
@@ -183,7 +183,7 @@ function firstError({ conditions, sourceHydrator }: Fields): string | undefined 
 }
 
 /**
- * The wanted revisions with the commits that Argo CD made from them and syncs, if it hydrates manifests
+ * Replaces wanted revisions by the commits that Argo CD made from them, if Argo CD hydrates manifests
  * (https://argo-cd.readthedocs.io/en/stable/user-guide/source-hydrator/).
  */
 function hydratedRevisions(
@@ -197,7 +197,7 @@ function hydratedRevisions(
   return wanted.map((each) => (isWantedRevision(each.revision, dry) ? { ...each, revision: made } : each))
 }
 
-/** The fields of the sources in a spec or a comparison: when one of them changes, Argo CD compares again. */
+/** The fields of the sources whose change makes Argo CD compare again. */
 function comparedSourceFields({ source, sources, sourceHydrator }: Fields): readonly unknown[] {
   const { targetBranch, path } = toFields(toFields(sourceHydrator)['syncSource'])
   const single = isObject(sourceHydrator) ? { targetRevision: targetBranch, path } : toFields(source)
@@ -210,12 +210,12 @@ function comparedSourceFields({ source, sources, sourceHydrator }: Fields): read
 
 const inClusterNames: ReadonlySet<unknown> = new Set(['https://kubernetes.default.svc', undefined, ''])
 
-/** Whether a destination is another cluster than the one with the Application. */
+/** Whether a destination is another cluster than the cluster of the Application. */
 function isOtherCluster({ server, name }: Fields): boolean {
   return nonEmptyText(name) === undefined ? !inClusterNames.has(server) : name !== 'in-cluster'
 }
 
-/** The name in an entry of `status.resources` or of a sync result. Hooks and objects to prune are omitted. */
+/** The object name in an entry of `status.resources` or of a sync result. Empty for hooks and objects to prune. */
 function objectNameIn(entry: Fields): readonly ObjectName[] {
   const { group, version, kind, namespace, name, hook, requiresPruning } = entry
   const [apiVersion] = nonEmptyTexts(version).map((each) =>

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type HealthCheckEntry, parseEntries } from '../../plan/health-checks.ts'
 
-/** An entry of the catalogue: unlike a health check of the user, it always has a group and documentation. */
+/** An entry of the catalogue. Unlike a health check of the user, an entry always has a group and documentation. */
 export type CatalogueEntry = HealthCheckEntry & Readonly<Required<Pick<HealthCheckEntry, 'group' | 'documentation'>>>
 
 export interface CatalogueFile {
@@ -12,10 +12,7 @@ export interface CatalogueFile {
 
 const folder = new URL('../../../catalogue/', import.meta.url)
 
-/**
- * The files of the catalogue, read from the checkout. In a bundle, `scripts/build.ts` replaces this module by one that
- * imports each file when it is needed.
- */
+/** The files of the catalogue in the checkout. In the bundle, `scripts/build.ts` replaces this module with imports. */
 export const catalogueFiles: readonly CatalogueFile[] = await Promise.all(
   readdirSync(folder)
     .filter((name) => name.endsWith('.yaml'))

@@ -2,7 +2,7 @@ import { groupOf, type KindName } from '../../cluster/objects.ts'
 import { compileEntry, findEntry, type HealthCheck, loadCompiler } from '../../plan/health-checks.ts'
 import { type CatalogueEntry, catalogueFiles } from './catalogue-files.ts'
 
-/** The entries of the catalogue for these kinds; kinds without an entry are omitted. Their CEL is not compiled. */
+/** Finds the catalogue entries for these kinds, without compiling their CEL expressions. */
 export async function findEntries<Kind extends KindName>(
   kinds: readonly Kind[],
 ): Promise<readonly { readonly kind: Kind; readonly entry: CatalogueEntry }[]> {
@@ -22,7 +22,7 @@ export async function findEntries<Kind extends KindName>(
   return found.flat()
 }
 
-/** The compiled entries for these kinds, and for those that they own or apply. Without any, CEL is not loaded. */
+/** Loads the compiled entries for these kinds, and for the kinds that they own or apply. */
 export async function loadCatalogue(kinds: readonly KindName[]): Promise<readonly HealthCheck[]> {
   const dependents = (await findEntries(kinds)).flatMap(({ entry: { owns = [], applies = [] } }) => [
     ...owns,

@@ -16,18 +16,16 @@ import {
   listDependents,
 } from './dependents.ts'
 
-/** What the objects behind a custom resource contribute to its assessment. */
+/** What the dependents of a custom resource add to its assessment. */
 interface Contribution extends Pick<Assessment, 'failure' | 'stallHold' | 'counters'> {
   /** Problems of objects of an older spec are never proven. */
   readonly problems: readonly Problem[]
 }
 
 /**
- * Adds to the rule of a custom resource: while it is not ready, the problems of the objects behind it.
- *
- * If the custom resource is a workload, a proven problem of a pod of the present spec fails it, as for a Deployment.
- * For other kinds, the problems only explain: they are the reason when a deadline ends the target, and the cause of a
- * failure that the custom resource reports. The progress of owned workloads counts as its progress.
+ * Adds a check to the rule of a custom resource: while the resource is not ready, the problems and the progress of its
+ * dependents count too. If the resource is a workload, a proven problem of a pod fails it, as for a Deployment. For
+ * other kinds, the problems only explain why the target is not ready or has failed.
  */
 export function addCauseCheck(rule: Rule, dependentRules: DependentRules): Rule {
   return addCheck(rule, (assessment, object, reader) => {
@@ -56,7 +54,7 @@ export function addCauseCheck(rule: Rule, dependentRules: DependentRules): Rule 
   })
 }
 
-/** Whether the object itself reports the problem, so that an object that it owns may explain it. */
+/** Whether the object itself reports the problem, so that the problem of a dependent may be the cause. */
 function isReportedByObject(problem: Problem): boolean {
   return traitsOf(problem).yieldsTo === 'owned'
 }
@@ -66,7 +64,7 @@ function awaitsUser({ problems: [first] }: Assessment): boolean {
   return first !== undefined && traitsOf(first).awaits === 'user'
 }
 
-/** Adds the problems of the objects behind a custom resource to its own assessment. */
+/** Adds the problems of the dependents to the assessment of a custom resource. */
 function addCauses(assessment: Assessment, found: Contribution, { isWorkload }: DependentRules): Assessment {
   const problems = isWorkload ? found.problems : found.problems.map(toExplanation)
   const causes = problems.toSorted(byImportance).slice(0, maxCauses)
@@ -94,7 +92,7 @@ interface Search {
   readonly reader: Reader
 }
 
-/** Examines the objects directly behind `owner`: the custom resource itself, or a custom resource that it owns. */
+/** Examines the direct dependents of `owner`: the custom resource itself, or a custom resource that it owns. */
 function examineDependents(owner: KubeObject, dependents: readonly Dependent[], searched: Search): Contribution {
   const { reader } = searched
   const pods = dependents.map(({ object }) => object).filter((object) => isOfKind(object, 'Pod'))
@@ -120,21 +118,19 @@ function examineDependents(owner: KubeObject, dependents: readonly Dependent[], 
   }
 }
 
-/** The pods that a custom resource owns without a workload in between. */
+/** Examines the pods that a custom resource owns directly. */
 function examineOwnedPods(owner: KubeObject, pods: readonly Pod[], searched: Search): Contribution {
   const { reader } = searched
   const { stallHold, ...state } = examinePods(pods, reader, reader.endedPods(owner.metadata.uid, 'Failed'))
   return { ...limitProof(state, owner, searched), stallHold }
 }
 
-/** An object behind a custom resource, with its assessment. */
+/** A dependent with its assessment. */
 interface AssessedObject extends Dependent {
   readonly assessment: Assessment
 }
 
-/**
- * The findings of an object. Problems of the objects behind a custom object are more specific, so they replace its own.
- */
+/** Examines a dependent. The problems of its own dependents are more specific, so they replace its problems. */
 function examineDependent(
   { object, isCustom, dependents, assessment }: AssessedObject,
   searched: Search,
@@ -153,7 +149,7 @@ function examineDependent(
   return { ...limitProof({ problems, failure }, object, searched), stallHold, counters }
 }
 
-/** The counts of an owned workload, by names that are unique among all objects behind the custom resource. */
+/** The counts of a dependent, by names that are unique among all dependents of the custom resource. */
 function countersOf(
   { kind, metadata: { uid } }: KubeObject,
   { milestones, counters }: Assessment,
@@ -164,7 +160,7 @@ function countersOf(
   return new Map([...ofMilestones, ...(counters ?? [])])
 }
 
-/** The problems of an object. They are not proven if it is of an older spec, or if its owner decides about them. */
+/** Removes the proof of problems that cannot fail the custom resource: of an older spec, or if the owner decides. */
 function limitProof(
   { problems, failure }: Pick<Contribution, 'problems' | 'failure'>,
   owner: KubeObject,

@@ -13,37 +13,37 @@ import type { Rule } from '../rule.ts'
 import { isCreatedForPresentSpec } from '../status-age.ts'
 import { observeTarget } from '../target-history.ts'
 
-/** How the objects behind a custom resource are found and judged: what the resource owns or has applied. */
+/** How the dependents of a custom resource (the objects that it owns or has applied) are found and judged. */
 export interface DependentRules {
   /** The kinds of the objects that the custom resource owns. */
   readonly kinds: readonly KindName[]
-  /** False if the operator is unknown: the kinds are those that most operators create. */
+  /** False if the operator is unknown. Then `kinds` are the kinds that most operators create. */
   readonly isKnown: boolean
-  /** Whether the operator of a kind lists in the status what it has applied; see `inventoryOf`. */
+  /** Whether the status of a kind lists the objects that its operator has applied; see `inventoryOf`. */
   hasInventory(kind: KindName): boolean
-  /** `all`: objects of older revisions count too. By default, only those of the present revision do. */
+  /** `all`: objects of older revisions count too. By default, only objects of the present revision count. */
   readonly revisions?: 'present' | 'all'
-  /** The value of a label that only the objects of the present revision have; undefined if unknown. */
+  /** The label value that only the objects of the present revision have; undefined if unknown. */
   revisionOf?(object: KubeObject): string | undefined
   /** The custom resource runs pods as a Deployment does: a proven problem of a pod fails it. */
   readonly isWorkload: boolean
-  /** Which workloads must be ready first: all, or those written since the spec; see `addOwnedWorkloadCheck`. */
+  /** Which owned workloads must be ready first: all, or those written after the spec. See `addOwnedWorkloadCheck`. */
   readonly awaitsWorkloads: 'all' | 'written' | 'none'
-  /** The object that its status is about; see `addFollowedObjectCheck`. */
+  /** How to find the object that the status describes; see `addFollowedObjectCheck`. */
   readonly follows?: HealthCheck['follows']
-  /** The rule of an object, and whether its kind is a custom kind. What a custom object owns is behind it too. */
+  /** The rule of a kind, and whether the kind is custom. The dependents of a custom object are dependents too. */
   ruleOf(kind: KindName): { readonly rule: Rule; readonly isCustom: boolean }
 }
 
-/** Kinds with many objects in a namespace, each of one revision of its owner. */
+/** The kinds with many objects in a namespace. Each object belongs to one revision of its owner. */
 export const revisionedKinds: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet'])
 
 /**
- * The watches that find the objects behind a custom resource, without those that its owned workloads need.
+ * The watches that find the dependents of a custom resource.
  *
- * Pods are watched by the selector in its status. A namespace may have thousands of pods and ReplicaSets: all of them
- * are watched only for a kind that is known to own them. Otherwise the selectors of the owned workloads find the pods.
- * A cluster-scoped object owns objects in any namespace: only known kinds with few objects are watched for it.
+ * Pods are watched by the selector in the status. Without a selector, all pods and ReplicaSets of the namespace are
+ * watched only if the kind is known to own them, because there may be thousands. The dependents of a cluster-scoped
+ * object are in any namespace, so only known kinds with few objects are watched.
  */
 export function dependentRequests(object: KubeObject, dependentRules: DependentRules): readonly WatchRequest[] {
   const { kinds, isKnown } = dependentRules
@@ -58,8 +58,8 @@ export function dependentRequests(object: KubeObject, dependentRules: DependentR
 }
 
 /**
- * The watches of the objects that an object names in its status and spec. The author of the object chooses these names,
- * so a named object is used only if it refers back; see `hasReferenceTo`.
+ * The watches of the objects that a custom resource names in its status and spec. Its author chooses these names, so a
+ * named object counts only if the object refers back; see `hasReferenceTo`.
  */
 function appliedRequests(
   object: KubeObject,
@@ -69,9 +69,8 @@ function appliedRequests(
 }
 
 /**
- * The objects that a GitOps controller has applied, by the inventory in its status: `shop_web_apps_Deployment`
- * (https://fluxcd.io/flux/components/kustomize/kustomizations/#inventory). They have no owner references, and may be in
- * other namespaces.
+ * The objects that a GitOps controller has applied, from the inventory in the status: `shop_web_apps_Deployment`
+ * (https://fluxcd.io/flux/components/kustomize/kustomizations/#inventory). These objects have no owner references.
  */
 export function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
   const { inventory } = (status ?? {}) as { inventory?: { entries?: unknown } | null }
@@ -83,11 +82,10 @@ export function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
 }
 
 /**
- * The objects of Crossplane that an object refers to
- * (https://docs.crossplane.io/latest/composition/composite-resources/): those that a composite resource composes
- * (`spec.crossplane.resourceRefs`; before version 2 `spec.resourceRefs`), and the composite resource of a claim. A
- * composite resource in a namespace composes only objects of this namespace. The composite resource of a claim has no
- * namespace. A name in the wrong scope for its kind names nothing; see `Cluster.watch`.
+ * The objects that a Crossplane resource refers to
+ * (https://docs.crossplane.io/latest/composition/composite-resources/). A composite resource refers to composed objects
+ * in its own namespace by `spec.crossplane.resourceRefs` (before version 2: `spec.resourceRefs`). A claim refers to its
+ * cluster-scoped composite resource by `spec.resourceRef`.
  */
 function crossplaneReferences({ spec, metadata }: KubeObject): readonly ObjectName[] {
   const { crossplane, resourceRefs, resourceRef } = (spec ?? {}) as Fields
@@ -101,17 +99,14 @@ function crossplaneReferences({ spec, metadata }: KubeObject): readonly ObjectNa
   ].flatMap(objectNameFrom)
 }
 
-/** The name of an object, by these fields of another one; empty if one that each object has is missing or no text. */
+/** The object name in these fields. Empty if `apiVersion`, `kind` or `name` is missing or not a text. */
 export function objectNameFrom({ apiVersion, kind, name, namespace }: Fields): readonly ObjectName[] {
   const isText = (value: unknown) => typeof value === 'string' && value !== ''
   if (![apiVersion, kind, name].every(isText)) return []
   return [{ apiVersion, kind, name, ...(isText(namespace) ? { namespace } : {}) } as ObjectName]
 }
 
-/**
- * Whether a named object refers back to `owner`: by an owner reference, by the labels of an operator, or, for the
- * composite resource of a claim, by `spec.claimRef`.
- */
+/** Whether an object refers back to `owner`: by an owner reference, by Flux labels or, in Crossplane, by `claimRef`. */
 function hasReferenceTo(named: KubeObject, owner: KubeObject): boolean {
   const { apiVersion, kind, metadata } = owner
   const { name, namespace } = metadata
@@ -126,8 +121,8 @@ function hasReferenceTo(named: KubeObject, owner: KubeObject): boolean {
 }
 
 /**
- * Whether an object has the labels that Flux gives what it applies, `kustomize.toolkit.fluxcd.io/name` and `…/namespace`
- * (https://github.com/fluxcd/pkg/blob/main/ssa/manager.go).
+ * Whether an object has the labels that Flux adds to applied objects, `kustomize.toolkit.fluxcd.io/name` and
+ * `…/namespace` (https://github.com/fluxcd/pkg/blob/main/ssa/manager.go).
  */
 function hasFluxLabels(
   { metadata: { labels = {} } }: KubeObject,
@@ -138,10 +133,9 @@ function hasFluxLabels(
 }
 
 /**
- * Whether an object has the mark of the GitOps operator that deploys it: the labels of Flux, or of Argo CD the
- * annotation `argocd.argoproj.io/tracking-id: APP:…` or an instance label with `APP`. For an application outside of
- * Argo CD's own namespace, `APP` is `NAMESPACE_NAME`
- * (https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/).
+ * Whether an object is labelled as deployed by this Flux or Argo CD object. Argo CD writes the annotation
+ * `argocd.argoproj.io/tracking-id: APP:…` or an instance label with `APP`. `APP` is the name of the Application, or
+ * `NAMESPACE_NAME` (https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/).
  */
 export function hasDeployerMark(object: KubeObject, deployer: ObjectName): boolean {
   if (hasFluxLabels(object, deployer)) return true
@@ -152,15 +146,14 @@ export function hasDeployerMark(object: KubeObject, deployer: ObjectName): boole
   return marks.some((mark) => mark === name || mark === `${namespace}_${name}`)
 }
 
-/** Whether an object has an owner reference to another one that is in the same namespace or cluster-scoped. */
+/** Whether an object has an owner reference to an owner in the same namespace or to a cluster-scoped owner. */
 function isOwnedBy({ metadata }: KubeObject, { metadata: { uid, namespace } }: KubeObject): boolean {
   const isInScope = namespace === undefined || namespace === metadata.namespace
   return isInScope && (metadata.ownerReferences ?? []).some((each) => each.uid === uid)
 }
 
 /**
- * The members of an ApplySet whose parent is the object, in its namespace. Tools such as `kubectl apply --applyset` and
- * kro give members a label instead of an owner reference
+ * The members of an ApplySet, by the label that `kubectl apply --applyset` and kro write instead of an owner reference
  * (https://github.com/kubernetes/enhancements/tree/master/keps/sig-cli/3659-kubectl-apply-prune#applyset-identification).
  */
 function applySetMembers({ metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
@@ -178,12 +171,11 @@ function applySetMembers({ metadata }: KubeObject, reader: Reader): readonly Kub
   })
 }
 
-/** A label selector with a bounded length and safe characters, because it is sent to the server. */
+/** Limits the length and characters of a selector in a status, because the selector is sent to the API server. */
 const selectorPattern = /^[\w./=!, ()-]{1,500}$/
 
 /**
- * The label selector that the status of an object contains for its pods: `status.selector` or `status.labelSelector` of
- * the subresource `scale`
+ * The label selector for the pods in a status: `status.selector` or `status.labelSelector`
  * (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#scale-subresource).
  */
 function statusSelector({ status }: KubeObject): string | undefined {
@@ -194,9 +186,8 @@ function statusSelector({ status }: KubeObject): string | undefined {
 }
 
 /**
- * The objects directly behind an object: those that it owns or has applied. An object in another namespace is behind an
- * object without a namespace, or in its inventory. Objects that are being deleted are excluded.
- * @param object the custom resource, or an object that it owns
+ * Finds the objects that an object owns or has applied, except objects that are being deleted.
+ * @param object the custom resource, or one of its dependents
  */
 function findDirectDependents(
   object: KubeObject,
@@ -220,8 +211,8 @@ function findDirectDependents(
 }
 
 /**
- * The objects of the present revision among objects of one kind: those with the label of the revision; else those that
- * were created since the spec changed, or are updated in place. If none was created since, all objects.
+ * Selects the objects of the present revision from objects of one kind. Without a revision label, these are the objects
+ * that were created since the spec changed and those that are updated in place. If none was created since, all objects.
  */
 function selectPresentRevision(
   objects: readonly KubeObject[],
@@ -237,27 +228,24 @@ function selectPresentRevision(
   return created.length === 0 ? objects : [...created, ...objects.filter(isUpdatedInPlace)]
 }
 
-/** Whether controllers update an object of this kind in place. For many other kinds, they create a new one instead. */
+/** Whether controllers update objects of this kind in place. For other kinds, they may create new objects instead. */
 function isUpdatedInPlace({ apiVersion, kind }: KubeObject): boolean {
   return isBuiltIn(apiVersion) && !revisionedKinds.has(kind) && kind !== 'Job'
 }
 
-/** An object behind a custom resource. */
+/** An object that a custom resource owns or has applied. */
 export interface Dependent {
   readonly object: KubeObject
   readonly rule: Rule
   readonly isCustom: boolean
-  /** The objects directly behind it; none if its kind is no custom kind. */
+  /** Lists the direct dependents; none if the kind is not custom. */
   dependents(): readonly Dependent[]
 }
 
-/**
- * The maximum number of objects from a custom resource to one behind it: owner references may form a cycle. The deepest
- * usual chain: Service → Configuration → Revision → Deployment.
- */
+/** The maximum depth of dependents, because owner references may form a cycle. Chains of Knative have four objects. */
 const maxDepth = 5
 
-/** The objects directly behind a custom resource, each with the objects behind it. Asks for their watches. */
+/** Lists the direct dependents of a custom resource. Requests their watches. */
 export function listDependents(
   custom: KubeObject,
   dependentRules: DependentRules,
@@ -282,7 +270,7 @@ export function listDependents(
   return below(custom, 1)
 }
 
-/** The objects behind a custom resource, at any depth. */
+/** Lists the dependents of a custom resource, at any depth. Requests their watches. */
 export function listAllDependents(
   custom: KubeObject,
   dependentRules: DependentRules,
@@ -292,17 +280,14 @@ export function listAllDependents(
   return listDependents(custom, dependentRules, reader).flatMap(withDeeper)
 }
 
-/** Assesses an object that is no target. Its history is unknown, so it counts as unchanged since its creation. */
+/** Assesses an object that is not a target. Its history is unknown, so it counts as unchanged since its creation. */
 export function assessNonTarget(object: KubeObject, rule: Rule, reader: Reader): Assessment {
   const since = reader.time(object.metadata.creationTimestamp) ?? reader.startedAt
   const history = observeTarget(undefined, object, since)
   return assess(rule, object, { ...reader, history })
 }
 
-/**
- * A reader for objects that only explain a target. Only the lists that their rules need are watched, as `explaining`;
- * those of kinds that are ready once they exist are not.
- */
+/** A reader for objects that only explain a target: it requests only needed watches, as `explaining`. */
 export function explainingReader(reader: Reader, { ruleOf }: Pick<DependentRules, 'ruleOf'>): Reader {
   const watch: Reader['watch'] = (request, need = 'needed') =>
     need === 'needed' && ruleOf(request).rule !== existsRule
@@ -311,12 +296,12 @@ export function explainingReader(reader: Reader, { ruleOf }: Pick<DependentRules
   return { ...reader, ...createWatchFunctions(watch, reader) }
 }
 
-/** A reader for an assessment that asks for no watch. */
+/** A reader that requests no watch. */
 export function readerWithoutWatches(reader: Reader): Reader {
   return { ...reader, ...createWatchFunctions(reader.listState, reader) }
 }
 
-/** Whether the gate waits for a pending list that only explains: at most for `ownedListsMs` after a new spec. */
+/** Whether the gate still waits for a pending `explaining` list: at most for `ownedListsMs` after a new spec. */
 export function isWaitingForLists(reader: Reader): boolean {
   const { firstSeenAt, specSeenAt } = reader.history
   const isListing = reader.reads.requests.explaining.some((request) => reader.listState(request) === 'pending')

@@ -14,23 +14,23 @@ import {
 } from './revision-report.ts'
 
 /**
- * A Kustomization of Flux: `lastAppliedRevision` is applied and healthy. The history begins with the newest entry; one
- * that is applied again moves to the front (https://github.com/fluxcd/pkg/blob/main/apis/meta/history.go).
+ * Reads the revisions of a Flux Kustomization. `lastAppliedRevision` is applied and healthy. The first history entry is
+ * the one applied last (https://github.com/fluxcd/pkg/blob/main/apis/meta/history.go).
  */
 export function readKustomization(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport {
   const { lastAppliedRevision, lastAppliedOriginRevision, lastAttemptedRevision, history } = toFields(object.status)
   const entries = objectsIn(history)
-  // Only the history contains the commit that an OCI artifact was made from, and only for applied artifacts.
+  // Only the history contains the commit of an OCI artifact, and only if the artifact was applied.
   const { originRevision } =
     entries.map(({ metadata }) => toFields(metadata)).find(({ revision }) => revision === lastAttemptedRevision) ?? {}
   const [attempted] = versionOf(nonEmptyTexts(lastAttemptedRevision, originRevision))
   const applied = nonEmptyTexts(lastAppliedRevision, lastAppliedOriginRevision)
   const [front] = entries
   const isFront = applied.includes(nonEmptyText(toFields(front?.['metadata'])['revision']) ?? '')
-  // The history has one entry for each content and result. It names the latest revision with these.
+  // The history has one entry for each content and result, with the latest revision.
   const digest = isFront ? nonEmptyText(front?.['digest']) : undefined
   const [appliedRevision = ''] = applied
-  // `lastAppliedRevision` is written last, after Ready: until then, Ready is about the attempted revision.
+  // Flux writes `lastAppliedRevision` after Ready. Until then, Ready is about the attempted revision.
   const isAttempted = attempted !== undefined && !applied.includes(nonEmptyText(lastAttemptedRevision) ?? '')
   const { ready, hasFailed, isWorking, progress, report } = readFluxObject(object, wanted, attempted)
   const { objects } = report
@@ -64,8 +64,8 @@ export function readKustomization(object: KubeObject, wanted: readonly WantedRev
 }
 
 /**
- * A HelmRelease of Flux: `history[0]` is the newest release. While retries are left, there is no `Stalled`, and a
- * failure is not final (https://github.com/fluxcd/helm-controller/blob/main/api/v2/snapshot_types.go).
+ * Reads the revisions of a Flux HelmRelease. `history[0]` is the newest release. A failure is final only with
+ * `Stalled=True`, when no retry is left (https://github.com/fluxcd/helm-controller/blob/main/api/v2/snapshot_types.go).
  */
 export function readHelmRelease(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport {
   const { history, lastAttemptedRevision, lastAttemptedRevisionDigest, lastAppliedRevision } = toFields(object.status)
@@ -127,17 +127,14 @@ function historyVersion({ metadata, lastReconciled, firstReconciled, digest }: F
   return versions.map((version) => ({ ...version, content: nonEmptyText(digest) }))
 }
 
-/** Reasons of `Ready=False` that are not about the attempted revision, and so never fail it. */
+/** The reasons of `Ready=False` that never fail a revision, because they are not about the revision. */
 const waitingReasons: ReadonlySet<string | undefined> = new Set([
   'DependencyNotReady',
   'ArtifactFailed',
   'HealthCheckCanceled',
 ])
 
-/**
- * What the conditions of the present generation report, and the part of the report that is the same for all kinds of
- * Flux.
- */
+/** Reads what is common to all Flux kinds: the conditions of the present generation, and a part of the report. */
 function readFluxObject(object: KubeObject, wanted: readonly WantedRevision[], attempted: Version | undefined) {
   const conditions = presentConditions(object)
   const ready = conditions.find(({ type }) => type === 'Ready')
@@ -165,15 +162,15 @@ function readFluxObject(object: KubeObject, wanted: readonly WantedRevision[], a
       next: isSuspended ? undefined : attempted,
       complaint: isSuspended ? 'it is suspended' : complaint,
       objects: isObject(spec['kubeConfig']) ? ('elsewhere' as const) : own,
-      // A suspension makes a generation that Flux does not observe, so the conditions of the generation before it still count.
+      // Flux does not observe the generation of a suspension, so the previous conditions still count.
       isHealthy: isSuspended && isReady,
     },
   }
 }
 
 /**
- * The labels of the objects of a HelmRelease whose status has no inventory: older helm-controllers write only the
- * labels (https://github.com/fluxcd/helm-controller/blob/main/internal/postrender/common_renderer.go).
+ * The labels of the objects of a HelmRelease. Older helm-controllers write no inventory
+ * (https://github.com/fluxcd/helm-controller/blob/main/internal/postrender/common_renderer.go).
  */
 function releaseLabels({ apiVersion, spec, metadata: { name, namespace = '' } }: KubeObject) {
   const group = groupOf(apiVersion)

@@ -11,9 +11,8 @@ import { isStale, lastWrittenAt, versionChangedAt } from '../status-age.ts'
 import { assessNonTarget, type DependentRules, explainingReader, objectNameFrom } from './dependents.ts'
 
 /**
- * For a custom resource whose status is about another object (`follows`), such as the Deployment that a Rollout refers
- * to. While its status is older than the present version of that object, the resource is neither ready nor failed. If
- * the object is missing or cannot be read, the status of the resource decides alone.
+ * Adds a check for a custom resource whose status describes another object (`follows`), such as the Deployment of a
+ * Rollout. While the status is older than the present version of that object, the resource is neither ready nor failed.
  */
 export function addFollowedObjectCheck(rule: Rule, { follows, ruleOf }: DependentRules): Rule {
   if (follows === undefined) return rule
@@ -23,14 +22,14 @@ export function addFollowedObjectCheck(rule: Rule, { follows, ruleOf }: Dependen
     const explaining = explainingReader(reader, { ruleOf })
     const followed = ruleOf(found).rule
     if (follows.generation !== undefined || follows.every !== undefined)
-      return withPresentStatus(assessment, object, found, follows, followed, explaining)
+      return ignoreOlderStatus(assessment, object, found, follows, followed, explaining)
     const { ready, message, problems } = assessNonTarget(found, followed, explaining)
     if (!assessment.ready || ready) return assessment
     return { ...toWaiting(assessment, `${shortName(found)}: ${message}`), problems: problems.map(toExplanation) }
   })
 }
 
-/** The object that a custom resource follows, in its namespace; undefined if it is not known. Asks for its watch. */
+/** The object that a custom resource follows, in the same namespace; undefined if unknown. Requests its watch. */
 function followedObject(
   object: KubeObject,
   { object: reference }: NonNullable<HealthCheck['follows']>,
@@ -41,19 +40,18 @@ function followedObject(
   const [kind, name] = parts.splice(-2)
   const { namespace } = object.metadata
   const [request] = objectNameFrom({ apiVersion: parts.join('/'), kind, name, namespace })
-  // The author of the resource chooses the reference: Secrets and other kinds without a state are not read.
+  // The author of the resource chooses the reference, so Secrets and other kinds without a state are not read.
   if (request === undefined || ruleOf(request).rule === existsRule) return undefined
   return reader.list(request, undefined, 'optional')[0]
 }
 
 /**
- * The assessment of a resource that is ready or has failed, unless its status is about an older version of the followed
- * object. The status contains the generation of that object, or the operator compares the object at an interval. Until
- * an interval after the change, only a status that was written since counts, and no failure: before the comparison, the
- * operator may write its last state once more. After that time, the change has started nothing, for example a rollback.
+ * Ignores a status that describes an older version of the followed object. The status contains the generation of the
+ * object, or the operator compares the object at an interval. During one interval after a change of the object, only
+ * "ready" in a newer status counts, because the operator may write its last state once more.
  * @param rule the rule of the followed object
  */
-function withPresentStatus(
+function ignoreOlderStatus(
   assessment: Assessment,
   object: KubeObject,
   found: KubeObject,
@@ -63,7 +61,7 @@ function withPresentStatus(
 ): Assessment {
   const observed = generation?.(object)
   const writtenAt = lastWrittenAt(object, reader.time, 'status')
-  // The generations of an object that was created again begin anew.
+  // If the object was created again, its generations begin at 1 again.
   const isCreatedSince = (reader.time(found.metadata.creationTimestamp) ?? -Infinity) > (writtenAt ?? Infinity)
   if (observed !== undefined && !isStale(observed, found.metadata.generation) && !isCreatedSince) return assessment
   const stale = { ...toWaiting(assessment, `${shortName(found)} has changed since its last state`), problems: [] }

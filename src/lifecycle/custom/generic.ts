@@ -22,23 +22,22 @@ import { type Signal, type SignalSummary, summarizeSignals } from './status-cond
 import type { Meaning } from './words.ts'
 
 /**
- * The rule for every kind without a rule of its own. It reads the object's status: the observed generation, conditions,
- * `phase`, `state` and `health`, flags, errors and counts. Based on the conventions of the Kubernetes API
- * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties)
- * and kstatus; `status.ts` reads the signals.
+ * The rule for every kind without its own rule. It reads the status: the observed generation, conditions, `phase`,
+ * `state`, `health`, flags, errors and counts. Based on kstatus and the conventions of the Kubernetes API
+ * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
  *
- * An object without a signal is ready once it exists, and its message reports that nothing more can be known. Exception: its
- * controller still has to write the status.
+ * An object whose status contains no signal is ready once it exists, unless its controller still has to write the
+ * status.
  */
 export const genericRule: Rule = {
   milestones: commonMilestones,
   judge: (object, reader) => applyDecision(object, decideByConventions(object, reader), reader),
 }
 
-/** What the status of an object means by the general conventions. */
+/** Interprets the status of an object by the general conventions. */
 function decideByConventions(object: KubeObject, reader: RuleReader): Decision {
   const isObserved = !isUnobserved(object)
-  // If the status is of an older generation, only a suspension counts, because the present spec requests it.
+  // If the status is of an older generation, only a suspension in the present spec counts.
   const summary = summarizeSignals(isObserved ? readSignals(object) : specSuspension(object))
   const isAwaited = isObserved && summary.meaning === undefined && isStatusAwaited(object, reader)
   const meaning =
@@ -56,39 +55,36 @@ function decideByConventions(object: KubeObject, reader: RuleReader): Decision {
   }
 }
 
-/**
- * The meaning of a status of the present generation. Only a controller that has given up fails an object: many controllers
- * retry after any other failure.
- */
+/** The meaning of a status of the present generation. A failure counts only if the controller has given up. */
 function meaningOfSummary(object: KubeObject, { meaning, signals: [first] }: SignalSummary, reader: Reader): Meaning {
   if (meaning === undefined) return isSignalAwaited(object, reader) ? 'progressing' : 'ready'
   return meaning === 'failed' && !(first && hasGivenUp(first, object)) ? 'progressing' : meaning
 }
 
-/** The message of a ready object without a signal. */
+/** The message of a ready object whose status contains no signal. */
 const unknownText = 'exists; it gives no readiness signal, so nothing more can be known'
 
-/** Whether a status without a signal contains states, whose meaning is unknown: `Applied=True`, `mode: Leader`. */
+/** Whether a status contains states with unknown meanings: `Applied=True`, `mode: Leader`. */
 function hasUnknownStates(object: KubeObject): boolean {
   return progressStates(object).length > 0
 }
 
 /**
- * Whether a controller has not written a status yet. Discovery shows whether the kind has the status subresource.
- * Without discovery (a short recording), a custom object with a `spec` or an empty status is assumed to have a
- * controller: a false "ready" costs more than the wait. A schedule may have no status until its first run.
+ * Whether the gate waits for the first status of an object: its kind has a status subresource. If this is unknown (a
+ * short recording), a custom object with a `spec` or an empty status is assumed to have a controller. A schedule may
+ * have no status until its first run.
  */
 function isStatusAwaited(object: KubeObject, reader: Reader): boolean {
   if (!isEmpty(object.status) || isSchedule(object) || isBuiltIn(object.apiVersion)) return false
   const { apiVersion: _, kind: __, metadata: ___, ...content } = object
-  // Without any content, the spec has only defaults.
+  // An object without any content may have a controller too: all fields of its spec have defaults.
   const isBare = Object.keys(content).length === 0
   return reader.declaresStatus(object) ?? (isBare || object.spec !== undefined || object.status !== undefined)
 }
 
 /**
- * Whether the gate waits for a status to get a signal: many controllers write other fields before the state. The status
- * is complete when, during the settle time, its set of fields and its states did not change, or nothing wrote the object.
+ * Whether the gate waits for a signal in the status: many controllers write other fields first. The wait ends when the
+ * fields and states have not changed for the settle time, or nothing has written the object for this time.
  */
 function isSignalAwaited(object: KubeObject, reader: Reader): boolean {
   if (isEmpty(object.status) || isBuiltIn(object.apiVersion)) return false
@@ -104,31 +100,28 @@ function hasGivenUp({ scope }: Signal, object: KubeObject): boolean {
   return scope === 'summary' || (scope === 'whole' && isRunToCompletion(object))
 }
 
-/** What the status of an object means, by the general conventions or by a health check. */
+/** The interpretation of a status, by the general conventions or by a health check. */
 export interface Decision extends Explanation, Pick<Judgement, 'message' | 'readyConditions' | 'copiesOthers'> {
   readonly meaning: Meaning
-  /** Whether the status is about the present generation, or none is needed. */
+  /** The status describes the present generation, or the object needs no status. */
   readonly isObserved: boolean
-  /** Whether a controller still has to write a status. */
+  /** A controller still has to write a status. */
   readonly isAwaited: boolean
 }
 
 /** Why an object is not ready, by its own status. */
 export interface Explanation {
   readonly signals: readonly Signal[]
-  /** The operator's own sentence, which replaces the signals in messages. */
+  /** A sentence of the operator, which replaces the signals in messages. */
   readonly cause?: string | undefined
 }
 
-/** The text of an explanation; empty if the status shows nothing. */
+/** The text of an explanation. Empty if the status shows no reason. */
 export function explanationText({ signals, cause }: Explanation): string {
   return cause ?? signalsText(signals)
 }
 
-/**
- * States what was decided about an object.
- * @param check the health check that decided; absent if the general conventions did
- */
+/** States the problem and the milestone that follow from a decision. @param check the health check that decided */
 export function applyDecision(
   object: KubeObject,
   decision: Decision,
@@ -165,20 +158,20 @@ function decisionProblem(
   }
 }
 
-/** A strike problem: the expression `failed` has been true for ten seconds. */
+/** The strike problem that the expression `failed` of a health check is true. */
 function failedProblem(
   object: KubeObject,
   { signals, cause }: Explanation,
   { isUsers }: HealthCheck,
   reader: Reader,
 ): Problem<'reported-failed'> {
-  // The expression of a user may not be about the condition that has failed.
+  // The expression of a user may describe another condition than the failed one.
   const failed = isUsers ? undefined : signals.find(({ meaning }) => meaning === 'failed')
   const problem = reportedProblem(object, signals, reader, { condition: failed?.condition })
   return { ...problem, detail: { ...problem.detail, cause, ...(isUsers && { healthCheck: 'failed' }) } }
 }
 
-/** A slow problem: the controller does nothing until a user acts. */
+/** The slow problem that the controller does nothing until a user resumes the object. */
 function suspendedProblem(
   object: KubeObject,
   explanation: Explanation,

@@ -11,10 +11,10 @@ import { type Signal, type SignalSummary, summarizeSignals } from './status-cond
 import type { Meaning } from './words.ts'
 
 /**
- * The rule of a kind with a health check of the user, evaluated as in Flux
- * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions), or with an entry in the
- * catalogue of operators. `HealthCheckEntry` describes how it decides. With a check of the user, a status without
- * `observedGeneration` may count as stale for the settle time after a change.
+ * Creates the rule of a kind from a health check: from the user, evaluated as in Flux
+ * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions), or from the catalogue. See
+ * `HealthCheckEntry`. With a check of the user, a status without `observedGeneration` may count as stale after a
+ * change.
  */
 export function healthCheckRule(check: HealthCheck): Rule {
   return {
@@ -29,7 +29,7 @@ export function healthCheckRule(check: HealthCheck): Rule {
   }
 }
 
-/** The common milestones, and before `ready` those that a health check adds (stages). */
+/** Adds the milestones of a health check (stages) to the common milestones, before `ready`. */
 export function milestonesWithStages(stages: readonly Pick<StageOf, 'name'>[] = []): Rule['milestones'] {
   const [created, observed, ready] = commonMilestones
   return [created, observed, ...stages.map(({ name }) => name), ready]
@@ -37,12 +37,12 @@ export function milestonesWithStages(stages: readonly Pick<StageOf, 'name'>[] = 
 
 type StageOf = HealthCheck['milestones'][number]
 
-/** Whether the status is about the present generation. In the catalogue, the generations of its conditions count too. */
+/** Whether the status describes the present generation. For catalogue entries, conditions must have it too. */
 function isObservedForCheck(object: KubeObject, { ignoresGeneration, isUsers }: HealthCheck): boolean {
   return ignoresGeneration === true || !(isUsers ? isStatusStale(object) : isUnobserved(object))
 }
 
-/** The object without conditions of older generations, as the catalogue reads it. */
+/** Removes the conditions of older generations from an object. */
 const withoutStaleConditions = cachePerObject((object: KubeObject): KubeObject => {
   const { conditions } = (object.status ?? {}) as { conditions?: unknown }
   if (!Array.isArray(conditions)) return object
@@ -51,15 +51,15 @@ const withoutStaleConditions = cachePerObject((object: KubeObject): KubeObject =
   return { ...object, status: { ...object.status, conditions: present } }
 })
 
-/** The object as the expressions of a check read it: those of the catalogue read no conditions of older generations. */
+/** The object that the expressions of a check read. Catalogue entries read no conditions of older generations. */
 function objectForCheck(object: KubeObject, { isUsers }: HealthCheck): KubeObject {
   return isUsers ? object : withoutStaleConditions(object)
 }
 
 /**
- * What the status of an object means by a health check. If the status has none of the fields that an entry reads, the
- * operator may still write them: until no field was added for the settle time, the object progresses.
- * @returns undefined if the operator did not write them, so that the general conventions decide
+ * Interprets the status of an object by a health check. While the status has none of the fields that a catalogue entry
+ * reads, the object is in progress. If the settle time passes without a new field, the general conventions decide.
+ * @returns undefined if the general conventions decide
  */
 function decideByCheck(object: KubeObject, check: HealthCheck, reader: RuleReader): Decision | undefined {
   const { settleTimeMs } = reader.settings
@@ -92,7 +92,7 @@ function decideByCheck(object: KubeObject, check: HealthCheck, reader: RuleReade
   }
 }
 
-/** Why the stall clock is stopped: by the expression `stallHold`, or because the controller is reconciling. */
+/** Why the stall clock is stopped: the expression `stallHold` is true, or the controller is reconciling. */
 function stallHoldOf(
   object: KubeObject,
   { stallHold }: HealthCheck,
@@ -103,8 +103,8 @@ function stallHoldOf(
 }
 
 /**
- * Why an object is not ready: the signals that decided by the general conventions, and one with a message if they have
- * none. With a check of the user, an object that progresses has no signals.
+ * Why an object is not ready: the signals that decide by the general conventions. If these have no message, another
+ * signal with a message is added. With a check of the user, an object in progress has no signals.
  */
 function explanationOf(
   object: KubeObject,
@@ -122,7 +122,7 @@ function explanationOf(
   return { signals: isDetailed ? decisive : [...decisive, detailed], cause }
 }
 
-/** The message of a ready object: its good signals, if its status has any. */
+/** The message of a ready object: the good signals in its status, if there are any. */
 function readyText(good: readonly Signal[], { isUsers }: HealthCheck, isStatic: boolean): string {
   if (isUsers) return 'its health check is met'
   return signalsText(good) || (isStatic ? 'exists; no status is needed' : 'its status is that of a ready object')
@@ -135,14 +135,14 @@ function notReadyText(object: KubeObject, { isUsers, current }: HealthCheck): st
   return error === undefined ? 'its health check is not met yet' : `its health check cannot be evaluated yet: ${error}`
 }
 
-/** The meaning of an object with a status of an older generation: by the spec alone, which may be suspended. */
+/** The meaning of an object with a status of an older generation: only the spec counts, which may be suspended. */
 function unobservedMeaning(object: KubeObject, check: HealthCheck): Meaning {
   const { status: _, ...withoutStatus } = object
   if (check.suspended?.(withoutStatus).holds === true) return 'suspended'
   return hasNoStatus(object) && check.current(withoutStatus).holds ? 'ready' : 'progressing'
 }
 
-/** The meaning by the expressions. Undefined if the entry reads no field of the status: another version wrote it. */
+/** Evaluates the expressions. Undefined if a catalogue entry reads no field that is in the status. */
 function meaningByExpressions(object: KubeObject, check: HealthCheck): Meaning | undefined {
   const holds = (name: 'inProgress' | 'suspended' | 'failed' | 'current') => check[name]?.(object).holds === true
   if (holds('inProgress')) return 'progressing'
@@ -157,13 +157,13 @@ function hasReadField({ status }: KubeObject, { statusFields }: HealthCheck): bo
   return statusFields.length === 0 || statusFields.some((name) => Object.hasOwn(status ?? {}, name))
 }
 
-/** Whether no controller has written the status: the CRDs of Flux set `observedGeneration` to -1 by default. */
+/** Whether no controller has written a status. By default, the CRDs of Flux set `observedGeneration` to -1. */
 function hasNoStatus({ status }: KubeObject): boolean {
   const { observedGeneration = -1, ...rest } = (status ?? {}) as { observedGeneration?: unknown }
   return observedGeneration === -1 && isEmpty(rest)
 }
 
-/** States the milestones that a check adds. If the object is ready, a milestone that was not reached is skipped. */
+/** States the milestones that a check adds. If the object is ready, milestones that were not reached are skipped. */
 function addStageMilestones(
   object: KubeObject,
   check: HealthCheck,

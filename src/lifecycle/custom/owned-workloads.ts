@@ -25,15 +25,13 @@ import {
 } from './dependents.ts'
 
 /**
- * A custom resource of some operators is ready only after the Deployments, StatefulSets and DaemonSets behind it, and
- * after the Job that its status names: these operators report ready although a workload has not observed its change, or
- * as soon as the workload exists.
+ * Adds a check: a custom resource is ready only after the Deployments, StatefulSets and DaemonSets that it owns, and
+ * after the Job in its status. Some operators report ready before a workload has observed the change. For example, an
+ * instance of kro is ready once its objects exist (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
  *
- * `written`: only the workloads that were written since the spec are awaited, because the operator decides about the
- * others. `all`: the status does not show whether the workloads are updated. Such operators write `observedGeneration`
- * before they update the workloads, or write no status. After a change of the spec, the resource is ready only after a
- * workload was written, or after the settle time: not every change affects a workload. By default, an instance of kro
- * is ready once its objects exist (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
+ * `written`: only workloads written after the spec are awaited. `all`: all workloads are awaited, because the status
+ * does not show whether they are updated. Also, after a change of the spec, the check waits until a workload is
+ * written, but no longer than the settle time: not every change affects a workload.
  */
 export function addOwnedWorkloadCheck(rule: Rule, dependentRules: DependentRules): Rule {
   return addCheck(rule, (assessment, object, reader) => {
@@ -63,8 +61,8 @@ export function addOwnedWorkloadCheck(rule: Rule, dependentRules: DependentRules
 }
 
 /**
- * With OnDelete, the operator deletes the pods of the older revision itself, so the workload is ready only after all of them
- * are updated. Exception: the spec of the custom resource requests OnDelete.
+ * Removes the strategy OnDelete from a workload, unless the custom resource requests OnDelete. The operator itself
+ * deletes the pods of the older revision, so the workload is ready only after all pods are updated.
  */
 function withoutOnDelete(workload: KubeObject, custom: KubeObject): KubeObject {
   const { updateStrategy, ...spec } = (workload.spec ?? {}) as { updateStrategy?: { type?: string } }
@@ -72,7 +70,7 @@ function withoutOnDelete(workload: KubeObject, custom: KubeObject): KubeObject {
   return isOnDelete ? { ...workload, spec } : workload
 }
 
-/** The message while the gate waits for a workload to change after the spec; undefined if it does not wait. */
+/** The message while no workload has changed since the spec changed. Undefined after the settle time. */
 function awaitedChangeText(
   changedAt: number,
   workloads: readonly Pick<Dependent, 'object'>[],
@@ -87,7 +85,7 @@ function isWorkloadKind({ apiVersion, kind }: KindName): boolean {
   return groupOf(apiVersion) === 'apps' && kind !== 'ReplicaSet'
 }
 
-/** The Job that the status names: some operators do not own it. */
+/** The Job in `status.jobName`: some operators create a Job without an owner reference. */
 function namedJobs({ status, metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
   const { jobName } = (status ?? {}) as Fields
   const { namespace } = metadata
@@ -95,10 +93,7 @@ function namedJobs({ status, metadata }: KubeObject, reader: Reader): readonly K
   return reader.listKnown({ apiVersion: 'batch/v1', kind: 'Job', namespace, name: jobName })
 }
 
-/**
- * How requests reach the pods behind a custom resource, directly or behind its workloads: at the ports of the pods.
- * Undefined if the resource owns no kind that runs pods.
- */
+/** How requests reach the pods of a custom resource and of its workloads. Undefined if it owns no kind with pods. */
 export function servingByDependents(dependentRules: DependentRules): Serving | undefined {
   if (!dependentRules.kinds.some((kind) => isWorkloadKind(kind) || revisionedKinds.has(kind.kind))) return undefined
   const { ports, isEmpty } = workloadServing
@@ -107,7 +102,7 @@ export function servingByDependents(dependentRules: DependentRules): Serving | u
     pods: (object, _, reader) => {
       for (const request of dependentRequests(object, dependentRules)) reader.watch(request)
       if (object.metadata.namespace !== undefined) {
-        // The pods of a workload are found by these kinds.
+        // These watches find the pods of the owned workloads.
         reader.watch(namespaceRequest('v1', 'Pod', object))
         reader.watch(namespaceRequest('apps/v1', 'ReplicaSet', object))
       }
@@ -124,9 +119,7 @@ export function servingByDependents(dependentRules: DependentRules): Serving | u
   }
 }
 
-/**
- * How requests reach the pods of an object that `--for` or a health check judges: the rule of its kind finds the pods.
- */
+/** How requests reach the pods of an object with `--for` or a health check: the rule of its kind finds the pods. */
 export function servingByKindRule(rule: Rule): Serving | undefined {
   const { serving } = rule
   if (serving === undefined || serving.selects !== undefined) return serving
@@ -136,7 +129,7 @@ export function servingByKindRule(rule: Rule): Serving | undefined {
   }
 }
 
-/** The pods of the present revision of an object behind a custom resource. */
+/** The pods of the present revision of a dependent. */
 function presentPodsOf({ object, rule, isCustom }: Dependent, reader: Reader): readonly Pod[] {
   if (isOfKind(object, 'Pod')) return [object]
   const isWorkload = !isCustom && rule.serving !== undefined && rule.serving.selects === undefined

@@ -1,73 +1,70 @@
 import { type Fields, isObject, type ObjectName } from '../../cluster/objects.ts'
 import { hasHash, isWantedRevision, shortRevision, type WantedRevision } from '../../plan/revision.ts'
 
-/** The revision of one source, in every form that its operator reports. */
+/** The revision of one source, in all forms that the operator reports. */
 interface SourceRevision {
-  /** The name, position or chart by which the user may name the source. */
+  /** The names by which the user may refer to the source: its name, its position or its chart. */
   readonly names: readonly string[]
-  /** First a commit, a version or a digest; then other names of it, such as the tag that it was resolved from. */
+  /** A commit, a version or a digest. Then other names of the same revision, such as a tag. */
   readonly revisions: readonly string[]
 }
 
-/** What an operator deployed, or tries to deploy, at one time. */
+/** The revisions of all sources that an operator deploys together. */
 export interface Version {
   readonly sources: readonly SourceRevision[]
-  /** When it was deployed last. */
+  /** When the version was deployed last. */
   readonly since?: string | undefined
-  /** When it was deployed first. */
+  /** When the version was deployed first. */
   readonly first?: string | undefined
-  /** The digest of its objects. */
+  /** The digest of the deployed objects. */
   readonly content?: string | undefined
 }
 
 /** The latest attempt to deploy a version. */
 export interface Attempt {
   readonly version: Version
-  /** `begun`: the status shows only the version of the attempt. `retried`: it failed, and the operator tries again. */
+  /** `begun`: only the version is known. `retried`: the attempt failed, and the operator tries again. */
   readonly state: 'begun' | 'running' | 'retried' | 'failed' | 'succeeded'
   readonly message: string
-  /** Since when it has failed. */
+  /** When the attempt failed. */
   readonly since?: string | undefined
-  /** The objects that it has already applied in this cluster. */
+  /** The objects that the attempt has already applied in this cluster. */
   readonly applied: readonly ObjectName[]
-  /** The Jobs of its hooks that run or have failed; where `objects` is `elsewhere`, they are in the other cluster. */
+  /** The Jobs of hooks that run or have failed. If `objects` is `elsewhere`, these Jobs are in the other cluster. */
   readonly hookJobs: readonly (ObjectName & { readonly hasFailed: boolean })[]
 }
 
-/** What the object of a GitOps operator reports about the revisions that it deploys. */
+/** What an object of Argo CD or Flux reports about its revisions. */
 export interface RevisionReport {
   readonly operator: 'Argo CD' | 'Flux'
-  /** How often the operator looks for a new revision, in milliseconds; undefined if its source decides it. */
+  /** How often the operator looks for a new revision, in milliseconds; undefined if unknown. */
   readonly intervalMs?: number
-  /** How long a failure must persist, in milliseconds. */
+  /** How long a failure must persist until it counts, in milliseconds. */
   readonly failureMs: number
   /** See `KnownRevision.wanted`. */
   readonly wanted: readonly WantedRevision[]
-  /**
-   * The version that is deployed, by the last comparison or reconciliation, then others with the same content; empty if
-   * none is.
-   */
+  /** The deployed version, then other versions with the same content. Empty if nothing is deployed. */
   readonly deployed: readonly Version[]
-  /** A text that is the same for all versions with the content that is deployed; undefined if unknown. */
+  /** Identifies the deployed content: versions with the same content have the same text. Undefined if unknown. */
   readonly content: string | undefined
-  /** Nothing is under way that may change `deployed`. */
+  /** No operation that may change `deployed` is in progress. */
   readonly isSettled: boolean
-  /** The report is about the present spec, which names what is deployed next. */
+  /** The report describes the present spec. */
   readonly isCurrent: boolean
   readonly attempt: Attempt | undefined
-  /** What the operator deploys next by itself; undefined if it deploys nothing by itself. */
+  /** The version that the operator will deploy without a user's action; undefined if there is none. */
   readonly next: Version | undefined
-  /** What was deployed, the oldest first. */
+  /** The versions that were deployed, the oldest first. */
   readonly history: readonly Version[]
-  /** Why the operator deploys nothing, in its own words. */
+  /** Why the operator deploys nothing, as the operator reports it. */
   readonly complaint: string | undefined
-  /** The objects that it has deployed, or their labels if it lists none; `elsewhere`: they are in another cluster. */
+  /** The deployed objects, or their labels if the operator lists none. `elsewhere`: they are in another cluster. */
   readonly objects: readonly ObjectName[] | LabelledObjects | 'elsewhere'
-  /** What it deployed is healthy, but its status is of the previous generation, so its rule does not find it ready. */
+  /** The deployed objects are healthy, although the status is of the previous generation (a suspended Flux object). */
   readonly isHealthy?: boolean
 }
 
-/** The objects with these labels in a namespace. */
+/** Identifies objects by labels in a namespace. */
 interface LabelledObjects {
   readonly namespace: string
   readonly labels: Readonly<Record<string, string>>
@@ -79,7 +76,7 @@ export const nonEmptyText = (value: unknown): string | undefined =>
 export const nonEmptyTexts = (...values: readonly unknown[]): readonly string[] =>
   values.flatMap((value) => nonEmptyText(value) ?? [])
 
-/** Whether a version has each wanted revision, in the source that the user named or in any. */
+/** Whether a version contains each wanted revision, in the source that the user named or in any source. */
 export function hasRevisions({ sources }: Version, wanted: readonly WantedRevision[]): boolean {
   return wanted.every(({ source, revision }) =>
     sources.some(
@@ -89,7 +86,7 @@ export function hasRevisions({ sources }: Version, wanted: readonly WantedRevisi
   )
 }
 
-/** Whether two versions have the same commits or digests: a tag, or the version of a chart, may be pushed again. */
+/** Whether two versions have the same commits or digests. Tags and chart versions may be pushed again. */
 export function isSameVersion(one: Version, other: Version): boolean {
   return (
     one.sources.length === other.sources.length &&
@@ -100,7 +97,7 @@ export function isSameVersion(one: Version, other: Version): boolean {
   )
 }
 
-/** A version in messages: `a1b2c3d (main)`; of an OCI artifact also the commit; for several sources one of each. */
+/** Formats a version for messages: `a1b2c3d (main)`. For an OCI artifact, the commit is added. */
 export function describeVersion({ sources }: Version): string {
   return sources
     .map(({ revisions: [revision = '', ...others] }) => {

@@ -23,14 +23,14 @@ import {
   type Version,
 } from './revision-report.ts'
 
-/* The awaited revision (`--revision`) of an Argo CD Application, or of a Kustomization or HelmRelease of Flux. */
+/* Awaits a revision (`--revision`) of an Argo CD Application, a Flux Kustomization or a Flux HelmRelease. */
 
-/** The reader of each kind: it returns which revision the object reports as deployed. */
+/** The functions that read which revision an object reports as deployed, by kind. */
 const readers = { Application: readApplication, Kustomization: readKustomization, HelmRelease: readHelmRelease }
 
-/** What an object reports about the awaited revisions. */
+/** The report of an object, and the awaited revisions as text. */
 interface AwaitedReport extends RevisionReport {
-  /** The awaited revisions for messages, as the user named them. */
+  /** The awaited revisions as the user named them, for messages. */
   readonly wantedText: string
 }
 
@@ -44,9 +44,9 @@ function readReport(
 }
 
 /**
- * Adds an awaited revision (`--revision`) to a rule. An object is not judged until its operator deploys the revision.
- * Then its own rule decides whether it is ready, and what it deployed becomes targets.
- * @param hasReadinessCriteria whether objects of a kind become targets: the operator reports whether others exist
+ * Adds an awaited revision (`--revision`) to a rule. Until the operator deploys the revision, the object is not judged.
+ * Then its own rule decides whether the object is ready, and the deployed objects become targets.
+ * @param hasReadinessCriteria whether objects of a kind become targets; other objects are ready once they exist
  */
 export function addRevisionCheck(
   rule: Rule,
@@ -71,7 +71,7 @@ export function addRevisionCheck(
 
 const notArrived: KnownRevision = { wasDeployed: false, wasAttempted: false, wanted: [] }
 
-/** Whether the awaited revision is deployed, or was deployed and no longer is. */
+/** Finds whether the awaited revision is deployed, is being deployed, or was deployed before. */
 function findArrival(object: KubeObject, report: AwaitedReport, reader: Reader, before?: KubeObject): Arrival {
   const { operator, wanted, wantedText, content, isSettled, isCurrent, attempt, next } = report
   const [deployed] = report.deployed
@@ -93,14 +93,14 @@ function findArrival(object: KubeObject, report: AwaitedReport, reader: Reader, 
       ? undefined
       : isOlderThanWanted(deployed, report, known, before)
   if (deployed === undefined || isOlder === undefined)
-    return { type: 'awaited', known: { ...known, wanted }, problem: wrongRevision(object, report, reader) }
+    return { type: 'awaited', known: { ...known, wanted }, problem: wrongRevisionProblem(object, report, reader) }
   const detail = { operator, wanted: wantedText, current: describeVersion(deployed), since: deployed.since }
   return { type: isOlder ? 'rolled-back' : 'superseded', known: attempted, detail }
 }
 
 /**
- * Whether the deployed version is older than the wanted revision; undefined if the wanted revision may still be
- * deployed. The history of the checkout decides if it contains both, else the history that the operator reports.
+ * Whether the deployed version is older than the wanted revision. The Git history of the checkout decides if it
+ * contains both, else the history that the operator reports. Undefined if the wanted revision may still be deployed.
  */
 function isOlderThanWanted(
   deployed: Version,
@@ -122,7 +122,7 @@ function isOlderThanWanted(
   if (isAsBefore && wasDeployed) return true
   if (history.slice(0, index).some((each) => isSameVersion(each, deployed))) return true
   const front = history.at(-1)
-  // The commit that reverts a change is newer, although its content was deployed before.
+  // A commit that reverts a change is newer, although its content was deployed before.
   const isRevert = historyAtFirst.some(
     ({ content, ...each }) => content !== undefined && content === front?.content && !isSameVersion(each, deployed),
   )
@@ -139,8 +139,8 @@ function describeWanted(wanted: readonly WantedRevision[]): string {
     .join(', ')
 }
 
-/** The facts of the reason `wrong-revision`. */
-function wrongRevision(
+/** The problem `wrong-revision`: another revision is deployed. */
+function wrongRevisionProblem(
   object: KubeObject,
   { operator, wantedText, deployed: [deployed], complaint, intervalMs }: AwaitedReport,
   { history }: Reader,
@@ -160,7 +160,7 @@ function wrongRevision(
 }
 
 /**
- * The assessment of an object that awaits a revision: that of its rule, changed by the arrival of the revision.
+ * Changes the assessment of an object, depending on whether the awaited revision is deployed.
  * @param deployed the deployed objects that become targets
  */
 function assessArrival(
@@ -179,15 +179,15 @@ function assessArrival(
   if (type === 'deployed' && isSettled) return assessDeployed(own, object, report, deployed)
   if (type === 'deployed') {
     if (own.ready) return toWaiting(own, `${operator} has not finished`)
-    // The failure of another revision does not fail the wanted one.
+    // The failure of another revision does not fail the wanted revision.
     const isOfOther = attempt && attempt.state !== 'succeeded' && !hasRevisions(attempt.version, report.wanted)
     return isOfOther ? toWaiting(own, own.message) : own
   }
   const waiting = toWaiting(own, `${operator} has not deployed ${wantedText}`)
-  return { ...waiting, problems: [wrongRevision(object, report, reader), ...own.problems] }
+  return { ...waiting, problems: [wrongRevisionProblem(object, report, reader), ...own.problems] }
 }
 
-/** The assessment of an object whose operator deploys the revision. */
+/** The assessment while the operator deploys the revision. */
 function assessAttempt(
   own: Assessment,
   object: KubeObject,
@@ -200,11 +200,12 @@ function assessAttempt(
     ...toWaiting(own, message === '' ? `${operator} deploys ${wantedText}` : message),
     ...addDeployedTargets(own, object, applied),
   }
-  if (state === 'begun') return { ...started, problems: [wrongRevision(object, report, reader), ...started.problems] }
+  if (state === 'begun')
+    return { ...started, problems: [wrongRevisionProblem(object, report, reader), ...started.problems] }
   return state === 'retried' ? started : { ...started, stallHold: `${operator} is deploying it` }
 }
 
-/** The assessment of an object whose operator failed to deploy the revision. */
+/** The assessment after the operator failed to deploy the revision. */
 function assessFailedAttempt(
   own: Assessment,
   object: KubeObject,
@@ -220,7 +221,7 @@ function assessFailedAttempt(
   return problem.proven ? { ...failed, failure: problem } : failed
 }
 
-/** The assessment of an object whose revision is deployed. */
+/** The assessment after the operator has deployed the revision. */
 function assessDeployed(
   own: Assessment,
   object: KubeObject,
@@ -251,7 +252,7 @@ function assessDeployed(
   return { ...assessment, ready: true, message, problems: [], milestones }
 }
 
-/** Adds objects that become targets. The problems of other objects are removed: these targets report them. */
+/** Adds the objects that become targets. Problems of other objects are removed, because these targets report them. */
 function addDeployedTargets(
   own: Assessment,
   object: KubeObject,
@@ -265,7 +266,7 @@ function addDeployedTargets(
 
 const labelledKinds = ['Deployment', 'StatefulSet', 'DaemonSet']
 
-/** The objects that an operator has deployed in this cluster. If it reports only labels, the workloads with them. */
+/** Lists the objects that an operator has deployed in this cluster, by their names or, if unknown, by their labels. */
 function listDeployedObjects({ objects }: AwaitedReport, reader: Reader): readonly ObjectName[] {
   if (objects === 'elsewhere') return []
   if (!('labels' in objects)) return objects
@@ -278,7 +279,7 @@ function listDeployedObjects({ objects }: AwaitedReport, reader: Reader): readon
     .map(nameOf)
 }
 
-/** The watches of a hook that is a Job, and of its pods: they explain its failure. */
+/** The watches of the Job of a hook and of its pods, which explain a failure. */
 function hookJobRequests({ apiVersion, kind, namespace, name }: ObjectName): readonly WatchRequest[] {
   const labelSelector = `job-name=${name}`
   return [
@@ -288,8 +289,8 @@ function hookJobRequests({ apiVersion, kind, namespace, name }: ObjectName): rea
 }
 
 /**
- * The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. Of a Job in another
- * cluster, only what the operator reports is known: a Job of the same name in this cluster is not read.
+ * The problem that the operator failed to deploy the wanted revision. If the Job of a hook failed, the problem is that
+ * of the Job. A Job in another cluster cannot be read, so only the report of the operator counts.
  */
 function attemptFailure(
   object: KubeObject,

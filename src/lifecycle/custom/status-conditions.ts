@@ -4,14 +4,14 @@ import { type ConditionSignal, conditionSignal, conditionsIn, objectsIn, type St
 import { hasPresentGeneration, isGenerationStale } from '../status-age.ts'
 import { hasAnyWord, isEndState, isInProgress, type Meaning, meaningOf, otherWords, wordsOf } from './words.ts'
 
-/** One signal of an object's state. */
+/** A statement in a status about the state of an object: a condition or a field. */
 export interface Signal extends ConditionSignal {
   readonly meaning: Meaning
   /**
-   * What it is about. `summary`: it summarizes the whole object (Ready). `accepted`: whether the spec was accepted. `whole`:
-   * the whole object, without summarizing it (Available, `phase`). `part`: a part of the object (DatabaseReady).
-   * `change`: the change in progress (UpdateStatus, replica counts). `error`: the text of an error. `unknown`: a state
-   * without a known meaning, which counts only if nothing else shows the state. `spec`: what the user requested in the spec.
+   * What the signal describes. `summary`: all aspects of the object (Ready). `accepted`: whether the spec was accepted.
+   * `whole`: one aspect of the whole object (Available, `phase`). `part`: a part of the object (DatabaseReady).
+   * `change`: the change in progress (UpdateStatus, replica counts). `error`: an error text. `unknown`: a state with an
+   * unknown meaning, which counts only without other signals. `spec`: a request in the spec.
    */
   readonly scope: 'summary' | 'accepted' | 'whole' | 'part' | 'change' | 'error' | 'unknown' | 'spec'
 }
@@ -20,40 +20,40 @@ export interface Signal extends ConditionSignal {
 type Reading = Pick<Signal, 'meaning' | 'scope'>
 
 /*
- * The signals of conditions, whose types may be good or bad (API conventions): types of kstatus (Ready, Reconciling,
+ * The signals of conditions. A type may be good or bad (Ready, Degraded). The types are from kstatus (Ready, Reconciling,
  * Stalled; https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus), the Gateway API (Accepted, Programmed,
  * ResolvedRefs), Crossplane (Synced) and Knative (Succeeded).
  */
 
-/** Words in the types of conditions that are not read like the words of other states. */
+/** Words that have a special meaning in the types of conditions. */
 const conditionTypes = {
-  /** Types of kstatus and their opposite, which summarize the object. */
+  /** Types that summarize the object, from kstatus. */
   summary: wordSet('ready notready stalled reconciling'),
-  /** They are True once the present spec is accepted; Ready may still be about the previous spec. */
+  /** Types that are True once the present spec is accepted. Ready may still describe the previous spec then. */
   acceptance: wordSet(`
     accepted admitted applied compliant namesaccepted programmed reconciled resolvedrefs synced valid validated
   `),
-  /** First steps: True does not mean ready. */
+  /** Words for first steps: True does not mean ready. */
   step: new Set([...otherWords.step, 'initialized']),
-  /** Ready words that name an option, not a state, if they are the type of a condition. */
+  /** Words that mean ready in a state, but an option in the type of a condition. */
   option: wordSet('enabled supported existing failedover failedback idle'),
-  /** What happens to a part only sometimes: False is normal. */
+  /** Words for events that do not always happen to a part: False is normal. */
   event: wordSet('upgraded restored imported exported promoted released elected migrated recovered rotated renewed'),
 }
-/** Reasons why a part is False that was never requested: `Disabled`, `BackupNotConfigured`. */
+/** Matches the reasons of conditions about parts that the user did not request: `Disabled`, `BackupNotConfigured`. */
 export const notRequested =
   /disabled|skipped|optional|^(?:required|requested)$|(?:not|un)[-_ ]?(?:required|applicable|needed|requested|used|enabled|configured)/i
-/** Reasons that mean the end: of Progressing=True (a Deployment's NewReplicaSetAvailable), or of Running=False. */
+/** Words in reasons that mean that the work is done: Progressing=True with the reason NewReplicaSetAvailable. */
 const doneReasons = wordSet('available completed complete succeeded successful finished done healthy expected')
 
-/** The meaning of a type when it is True; undefined for unknown types. The last word decides: `DatabaseReady`. */
+/** The meaning of a condition type with True. The last word decides: `DatabaseReady`. Undefined for unknown types. */
 export function readConditionType(type: string): Reading | undefined {
   const tokens = wordsOf(type).filter((token, index) => index === 0 || !otherWords.neutral.has(token))
   const [first = '', last = ''] = [tokens[0], tokens.at(-1)]
   const name = tokens.join('')
   if (conditionTypes.summary.has(name)) return { meaning: meaningOf(name) ?? 'progressing', scope: 'summary' }
   if (conditionTypes.acceptance.has(name)) return { meaning: 'ready', scope: 'accepted' }
-  // Whether the object could be deleted, or a remark.
+  // The condition is about the deletion of the object, or only a remark.
   if (tokens.includes('deletion') || last.startsWith('warning')) return undefined
   const scope = tokens.length === 1 ? 'whole' : 'part'
   const meaning = conditionTypes.option.has(last)
@@ -62,26 +62,26 @@ export function readConditionType(type: string): Reading | undefined {
       ? 'ready'
       : meaningOf(last)
   if (otherWords.negation.has(tokens.at(-2) ?? '')) return negateReading(meaning)
-  // An error whose name begins with `No` (`NoSuchHostError`), or a kind of which there is none (`NoUpdateAvailable`).
+  // The meaning is unclear: `NoSuchHostError` is an error, but `NoUpdateAvailable` is not.
   if (first === 'no') return undefined
   if (meaning === 'suspended') return { meaning, scope: first.startsWith('reconcil') ? 'whole' : scope }
   if (meaning === 'failed' || meaningOf(first) === 'failed')
     return { meaning: 'failed', scope: /^invalid|error/.test(name) ? 'whole' : scope }
   if (meaning !== undefined) return { meaning, scope }
-  // What a controller does to the part that follows: `UpdatingConfig`.
+  // The first word is the activity of a controller, and the next words are the part: `UpdatingConfig`.
   return isInProgress(first) ? { meaning: 'progressing', scope: 'part' } : undefined
 }
 
-/** The reading of a negated word (`NotReady`, `NoErrors`): it is about a part, and never a failure. */
+/** The reading of a negated word (`NotReady`, `NoErrors`). It describes a part, and is never a failure. */
 function negateReading(meaning: Meaning | undefined): Reading | undefined {
   if (meaning === undefined || meaning === 'suspended') return undefined
   return { meaning: meaning === 'ready' ? 'progressing' : 'ready', scope: 'part' }
 }
 
 /**
- * The meaning of a condition: `Ready=False`, `Degraded=True` and `Progressing=True` all mean "not ready".
+ * The meaning of a condition: `Ready=False` and `Progressing=True` mean "progressing", and `Degraded=True` "failed".
  * Undefined for the good status of a bad type (Degraded=False), and for unknown types.
- * @param isWork the object is a piece of work that ends, so that `Running=True` is not its goal
+ * @param isWork the object does work that ends, such as a Job: `Running=True` is not its goal
  */
 export function readCondition(condition: Condition, isWork = false): Reading | undefined {
   const { type, reason = '' } = condition
@@ -89,8 +89,7 @@ export function readCondition(condition: Condition, isWork = false): Reading | u
   const known = readConditionType(type)
   const why = meaningOf(reason)
   if (known === undefined) {
-    // An unknown type has a meaning only if its reason is one of progress, or if its status is a state: `Install:
-    // InProgress`.
+    // An unknown type has a meaning only if its reason means progress or its status is a state (`Install: InProgress`).
     const isUnderway = why === 'progressing' && !hasAnyWord(wordsOf(reason), otherWords.negation)
     const meaning =
       status === 'false' ? (isUnderway ? why : undefined) : status === 'true' ? undefined : meaningOf(status, isWork)
@@ -100,18 +99,16 @@ export function readCondition(condition: Condition, isWork = false): Reading | u
     return status === 'true'
       ? readTrueGoodCondition(known, condition, isWork)
       : readUntrueGoodCondition(known, condition, isWork)
-  // Some controllers keep Progressing=True after the end, and set False when they give up, as for Deployments.
+  // As in Deployments, Progressing may stay True after the end, and False means that the controller has given up.
   const isProgressing = /^progressing$/i.test(type)
   if (isProgressing && why === 'suspended') return { meaning: why, scope: 'whole' }
   if (isProgressing && status === 'false') return why === 'failed' ? { meaning: why, scope: 'whole' } : undefined
   if (status !== 'true') return undefined
-  // `Progressing` or `Suspended` with a reason such as `Completed` is over, so it means nothing now.
+  // `Progressing` or `Suspended` with a reason such as `Completed` describes the past.
   return isDoneReason(reason) && known.meaning !== 'failed' ? undefined : known
 }
 
-/**
- * The reading of a good condition that is True. If its reason is a failure, work has failed; other objects progress.
- */
+/** The reading of a good condition that is True. With a failure as its reason, only work that ends has failed. */
 function readTrueGoodCondition(
   good: Reading,
   { type, reason = '', message = '' }: Condition,
@@ -145,13 +142,13 @@ function readUntrueGoodCondition(
   return { ...good, meaning: isSuspended ? 'suspended' : 'progressing' }
 }
 
-/** Whether a reason means the end: `Completed`. */
+/** Whether a reason means that the work is done: `Completed`. */
 function isDoneReason(reason: string): boolean {
   const tokens = wordsOf(reason)
   return doneReasons.has(tokens.at(-1) ?? '') && !hasAnyWord(tokens, otherWords.negation)
 }
 
-/** Status fields of the Gateway API that contain the conditions of parts (GEP-713, Route and Gateway). */
+/** The status fields of the Gateway API that contain the conditions of parts (GEP-713, Route and Gateway). */
 export const conditionHolders = ['parents', 'ancestors', 'listeners']
 
 /** The conditions of an object and its parts, of any generation. */
@@ -170,13 +167,13 @@ export function conditionSignals({ status }: KubeObject): readonly StatusConditi
   return [...own, ...ofParts]
 }
 
-/** Conditions as a list; some kinds have a map by type: `{Ready: {status: 'True'}}`, `{Ready: 'True'}`. */
+/** Converts conditions to a list. Some kinds have a map by type: `{Ready: {status: 'True'}}`, `{Ready: 'True'}`. */
 function toConditionList(conditions: unknown): unknown {
   if (!isObject(conditions)) return conditions
   return Object.entries(conditions).map(([type, value]) => ({ ...(isObject(value) ? value : { status: value }), type }))
 }
 
-/** The conditions of the present generation. If the status is older, a condition must have its own generation. */
+/** The conditions of the present generation. If the status has an older generation, each needs its own generation. */
 export function presentConditionSignals(object: KubeObject): readonly StatusCondition[] {
   const isOld = isGenerationStale(object)
   return conditionSignals(object).filter(
@@ -195,8 +192,8 @@ export function readConditions(object: KubeObject, isWork: boolean): readonly Si
 }
 
 /**
- * The signal that the condition which summarizes the object is still missing: the status contains only conditions of
- * unknown types, and the controller follows the API conventions, because its conditions have `observedGeneration`
+ * The signal that a summary condition is still missing: all conditions have unknown types. Only for controllers that
+ * follow the API conventions, because their conditions have `observedGeneration`
  * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
  */
 export function readUnknownConditions(object: KubeObject): readonly Signal[] {
@@ -211,19 +208,17 @@ export function readUnknownConditions(object: KubeObject): readonly Signal[] {
 export interface SignalSummary {
   /** Undefined if there is no signal. */
   readonly meaning: Meaning | undefined
-  /** The signals that decided, the most significant first. */
+  /** The signals that decided, the most important first. */
   readonly signals: readonly Signal[]
   /** The condition Reconciling is True. */
   readonly isReconciling?: boolean
 }
 
 /**
- * Combines the signals of an object.
- *
- * Ready=True decides, as in other tools. Only these override it: Stalled, Reconciling, a spec that is not accepted, a
- * rollout in progress (UpToDate=False), and a contradiction (Degraded=True). Without Ready, the worst signal decides, of the
- * object or of a part: a phase may predate the change. If the object is good otherwise, the failure of a part does not fail
- * it.
+ * Combines the signals of an object. Ready=True decides, as in other tools. Only these signals override Ready: Stalled,
+ * Reconciling, a spec that is not accepted, a rollout in progress (UpToDate=False), and a contradiction
+ * (Degraded=True). Without Ready, the worst signal decides. A failed part fails the object only if no signal of the
+ * object is good.
  */
 export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   const find = (meaning: Meaning, ...scopes: Signal['scope'][]) =>
@@ -233,7 +228,7 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   )
   const isReady = find('ready', 'summary').length > 0
   const isGood = isReady || find('ready', 'whole').length > 0
-  // After the end, parts that are still in progress do not matter: Running=True may remain.
+  // After the end of the work, parts in progress do not matter: Running=True may remain.
   const isEnded = find('ready', 'whole').some(({ name, value = '', condition }) =>
     isEndState(condition !== undefined ? name : /^(?:phase|state)$/i.test(name) ? value : ''),
   )
@@ -256,7 +251,7 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
     ['progressing', isReady ? signals.filter(isOpenRollout) : []],
     ['ready', find('ready', 'summary')],
     ['progressing', [...find('progressing', 'whole', 'change'), ...failedParts]],
-    // Many controllers never set the conditions of parts that are not used.
+    // Unknown does not count: many controllers never set the conditions of unused parts.
     ['progressing', isGood && !isEnded ? find('progressing', 'part').filter(({ value }) => value !== 'Unknown') : []],
     ['ready', find('ready', 'whole')],
     ['progressing', find('progressing', 'unknown')],
@@ -265,29 +260,26 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   ]
   const [meaning, decisive] = candidates.find(([, found]) => found.length > 0) ?? [undefined, []]
   if (meaning !== 'progressing') {
-    // Stalled=True reports that the controller has given up; a False condition beside it contains the cause.
+    // Stalled=True means that the controller has given up. The False conditions contain the cause.
     const isStalled = meaning === 'failed' && decisive[0]?.scope === 'summary'
     const causes = signals.filter(({ condition, value, message }) => condition && value === 'False' && message)
     return { meaning, signals: isStalled ? [...decisive, ...causes] : decisive, isReconciling }
   }
   // A condition that is True or Unknown, a state or a count shows that the controller is still working.
   const isWorking = signals.some((each) => each.meaning === 'progressing' && !isError(each) && each.value !== 'False')
-  // Ready=False (ServerReady=False) is no failure, whatever its reason: many controllers set it at each attempt.
+  // Ready=False (or ServerReady=False) is never a failure: many controllers set it at each attempt.
   const errors =
     isReconciling || isWorking ? [] : decisive.filter((each) => isError(each) && !/ready$/i.test(each.name))
   if (errors.length > 0) return { meaning: 'failed', signals: errors.map((each) => ({ ...each, scope: 'error' })) }
   return { meaning, signals: decisive.toSorted((a, b) => Number(isError(b)) - Number(isError(a))), isReconciling }
 }
 
-/** Whether a failed signal is only about bad health, which an object also has while its parts start. */
+/** Whether a signal reports bad health. An object may have bad health while its parts start. */
 function isBadHealth({ name, value = '' }: Signal): boolean {
   return [...wordsOf(name), ...wordsOf(value)].some((token) => /^(?:unhealthy|degraded|critical|red)$/.test(token))
 }
 
-/**
- * Whether a signal shows that the present spec is not rolled out yet, where Ready may be about the pods of the previous
- * one: UpToDate=False, `updatedReplicas`, `phase: Upgrading`.
- */
+/** Whether a signal shows a rollout in progress (UpToDate=False): then Ready may describe the old pods. */
 function isOpenRollout({ meaning, name, value = '', condition }: Signal): boolean {
   const words = /^(?:updat|upgrad|rolling|rollout)/i
   const types =
@@ -296,7 +288,7 @@ function isOpenRollout({ meaning, name, value = '', condition }: Signal): boolea
   return condition === undefined ? words.test(name) || words.test(value) : types.test(name)
 }
 
-/** Whether a condition is not good, and its reason is a failure: Synced=False with the reason `SyncError`. */
+/** Whether a condition is not good and its reason is a failure: Synced=False with the reason `SyncError`. */
 function isError({ meaning, value, reason = '', condition }: Signal): boolean {
   return condition !== undefined && meaning === 'progressing' && value !== 'Unknown' && meaningOf(reason) === 'failed'
 }

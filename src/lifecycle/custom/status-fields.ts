@@ -12,55 +12,55 @@ import {
 import { activities, hasAnyWord, isEndState, type Meaning, meaningOf, wordsOf } from './words.ts'
 
 /*
- * The signals of status fields: states as words, flags, ratios and errors, also in nested objects (parts).
+ * Reads the signals of status fields: states as words, flags, ratios and errors, also in nested objects (parts).
  */
 
-/** What the names of fields show about their values. A name may match several. */
+/** What the name of a field shows about its value. A name may match several patterns. */
 export const fieldNames = {
-  /** The object's state as a word. */
+  /** The state of the object as a word. */
   state:
     /^(?:(?:current|overall|lastobserved)?(?:phase|state|status|health)(?:name)?|stage|result|outcome|verdict|condition|progress)$/i,
-  /** Ends the names of fields about a state: `currentStateSummary`, `health.status`. Other fields are about a part. */
+  /** The end of the names of fields with a state: `currentStateSummary`. Other fields describe a part. */
   aboutState: /(?:state|status|health|phase|result|sync|operation|summary|stage)$/i,
-  /** About the change in progress, not the object's previous state. */
+  /** The change in progress. */
   change:
     /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|sync|install|installation|apply|config|configuration|provisioning)(?=Status|State|Phase|$)/i,
-  /** Named like a good condition: false means not ready. `ready: true`, `compliant: NonCompliant`, `ready: 1/2`. */
+  /** The names of good conditions, where false means not ready: `ready: true`, `compliant: false`, `ready: 1/2`. */
   good: /^(?:is(?=[A-Z]))?(?:ready|readyToUse|pass|passed|healthy|available|succeeded|synced|inSync|established|compliant|reconciled)$/i,
   /** A ratio of parts: `1/2`, `40%`. */
   ratio: /progress|ready|available|replicas|nodes|members|instances/i,
-  /** About another time, or about what was requested. `lastOperation` is about the present. */
+  /** The past, the future, or a request of the user. `lastOperation` is about the present. */
   notCurrent:
     /^(?:last(?!operation|observedstate)|previous|prior|old|former|desired|target(?!s)|expected|requested|initial)/i,
   /** The text of an error. */
   error: /^(?:last)?(?:error|errors|err|errmsg|errormessage|failuremessage|failurereason|problems)$/i,
 }
-/** Words in the names of fields about the past. */
+/** Words in the names of fields that describe the past. */
 const past = wordSet(`
   history histories revision revisions event events log logs record records attempt attempts retry retries backup backups
   snapshot snapshots restore restores violation violations message messages transition transitions timestamp timestamps
   timeline phases deprecated tombstone
 `)
-/** Words in the names of lists of steps: work that ends. */
+/** Words in the names of lists of steps. An object with steps does work that ends. */
 export const steps = wordSet(
   'operation operations run runs task tasks step steps stage stages job jobs action actions result results',
 )
-/** Texts for the absence of an error. */
+/** Matches the texts of error fields that mean that there is no error. */
 const noError = /^(?:none|null|nil|ok|no[- ]?errors?)\.?$/i
-/** How deep parts may be nested: `regions.eu.zones[a].phase`. */
+/** The maximum depth of nested parts: `regions.eu.zones[a].phase`. */
 const maxDepth = 4
 
 /** The place of fields in a status. */
 interface Position {
-  /** The object does work that ends. */
+  /** The object does work that ends, such as a Job. */
   readonly isWork: boolean
   readonly spec?: Fields
-  /** The path of the fields, with a dot at its end: `nodes[a].`; empty for the status itself. */
+  /** The path of the fields, with a dot at the end: `nodes[a].`. Empty for the status itself. */
   readonly path?: string
   readonly depth?: number
 }
 
-/** The signal of a field; empty if its value has no known meaning. */
+/** The signal of a field. Empty if the meaning of its value is unknown. */
 export function fieldSignal(
   name: string,
   value: unknown,
@@ -79,7 +79,7 @@ export function readFields(fields: Fields, position: Position): readonly Signal[
 /** The signals of one field, by the type of its value and by its name. */
 function readField(key: string, value: unknown, fields: Fields, position: Position): readonly Signal[] {
   const { path = '', depth = 0 } = position
-  // An empty phase: its controller has not written it yet.
+  // The phase is empty: the controller has not written it yet.
   if (value === '' && depth === 0 && fieldNames.state.test(key))
     return fieldSignal(key, 'empty', 'progressing', 'unknown')
   if (/^conditions$/i.test(key) || isEmpty(value)) return []
@@ -90,7 +90,7 @@ function readField(key: string, value: unknown, fields: Fields, position: Positi
   return typeof value === 'object' && depth < maxDepth ? readNestedValue(key, value as Fields, position) : []
 }
 
-/** The signal of a value that differs from the desired value: `currentVersion` and `desiredVersion`. */
+/** The signal that a value differs from the desired value: `currentVersion` and `desiredVersion`. */
 function readDesired(key: string, desired: unknown, fields: Fields, path: string): readonly Signal[] {
   const name = key.replace(/^(?:desired|expected)(?=[A-Z])/, 'current')
   const current = fields[name]
@@ -105,7 +105,7 @@ function isSameVersionText(...versions: readonly [string, string]): boolean {
   return one === other
 }
 
-/** The signals of an object or list in a status: one about a part, unless its name shows that it is about the whole. */
+/** The signals of an object or list in a status. They describe a part, unless the name shows a state of the object. */
 function readNestedValue(key: string, value: Fields, { path = '', depth = 0, isWork }: Position): readonly Signal[] {
   const tokens = wordsOf(key)
   const position = { isWork, depth: depth + 1, path: `${path}${key}.` }
@@ -127,10 +127,7 @@ function readNestedValue(key: string, value: Fields, { path = '', depth = 0, isW
     .slice(0, 1)
 }
 
-/**
- * The combined result of the signals of a part, as one signal. It never fails the object, which may not need the part,
- * unless the signal is a verdict on the object.
- */
+/** Combines the signals of a part to one signal. Only a field `verdict` of a part fails the object. */
 function readPart(part: Fields, position: Position): readonly Signal[] {
   const conditions = conditionsIn(part['conditions']).flatMap((condition): readonly Signal[] => {
     const reading = readCondition(condition)
@@ -138,7 +135,7 @@ function readPart(part: Fields, position: Position): readonly Signal[] {
     return reading === undefined ? [] : [{ ...reading, name: `${position.path}${type}`, value: status, message }]
   })
   const fields = readFields(part, position)
-  // If a part has succeeded, its error is an old one.
+  // If a part has succeeded, its error is old.
   const isOver = fields.some((each) => each.meaning === 'ready')
   const present = fields.filter(({ scope }) => scope !== 'error' || !isOver)
   const { meaning, signals } = summarizeSignals([...conditions, ...present])
@@ -150,14 +147,14 @@ function readPart(part: Fields, position: Position): readonly Signal[] {
   }))
 }
 
-/** Adds the message beside a failed state; in some kinds, `reason` is a sentence. */
+/** Adds the field `message` to a failed state. In some kinds, the field `reason` contains the sentence. */
 function addMessage(signals: readonly Signal[], { message, reason }: Fields): readonly Signal[] {
   const text = [message, reason].find((each) => typeof each === 'string' && /\S\s+\S/.test(each)) ?? message
   if (typeof text !== 'string' || text === '') return signals
   return signals.map((each) => (each.meaning === 'failed' ? { ...each, message: text } : each))
 }
 
-/** The signal of a field with a text, such as `phase: Running`; the field is in a status, or in an object within it. */
+/** The signal of a field with a text, such as `phase: Running`. */
 function readText(
   key: string,
   value: string,
@@ -176,7 +173,7 @@ function readText(
   const isRequested = String(spec[key]).toLowerCase() === value.toLowerCase()
   if (isState && isRequested && (meaning ?? 'suspended') === 'suspended')
     return fieldSignal(at, value, 'ready', 'whole')
-  // A first step proves no readiness, and a part that was not requested needs none.
+  // A first step does not prove readiness.
   if (meaning === 'ready' && /^(?:created|initiali[sz]ed)$/i.test(value)) return []
   if (depth > 0 && notRequested.test(value)) return []
   if (depth === 0 && isState && meaning === undefined) return fieldSignal(at, value, 'progressing', 'unknown')
@@ -184,7 +181,7 @@ function readText(
   return fieldSignal(at, value, meaning, scope)
 }
 
-/** The meaning of a ratio: `1/2`, `1/2 ready`, `40%`; undefined for other texts. */
+/** The meaning of a ratio: `1/2`, `1/2 ready`, `40%`. Undefined for other texts. */
 function readRatio(value: string): Meaning | undefined {
   const [, done, total] = /^(\d+)\/(\d+)(?: |$)/.exec(value) ?? /^(\d+)(?:\.\d+)?(%)$/.exec(value) ?? []
   if (done === undefined) return undefined
@@ -192,8 +189,8 @@ function readRatio(value: string): Meaning | undefined {
 }
 
 /**
- * The signal of a flag, read like a condition of its name. Flags with good names count only for few: most are options.
- * @param isText the flag is the text `True` or `False`: few of these are options
+ * The signal of a flag, which is read like a condition with its name. Most flags with good names do not count, because
+ * they are options. @param isText the flag is the text `True` or `False`: few of these are options
  */
 function readFlag(key: string, value: boolean, path: string, isText = false): readonly Signal[] {
   const at = `${path}${key}`
@@ -210,7 +207,7 @@ function readFlag(key: string, value: boolean, path: string, isText = false): re
   return value || path !== '' || type.scope === 'part' ? [] : fieldSignal(at, value, state, 'unknown')
 }
 
-/** The text of an error. The last error (`lastError`) may be over. */
+/** The signal of a field with an error text. A `lastError` does not fail the object, because it may be over. */
 function readError(name: string, value: unknown): readonly Signal[] {
   if (typeof value === 'boolean' || typeof value === 'number' || noError.test(String(value))) return []
   const { message = value } = (isObject(value) ? value : {}) as Fields
@@ -223,18 +220,18 @@ function readError(name: string, value: unknown): readonly Signal[] {
  * Counts.
  */
 
-/** The parts that counts are about, in the singular. `availableIPs` and `completedJobs` count no parts. */
+/** The parts that may be counted, in the singular. For example, `availableIPs` and `completedJobs` count no parts. */
 const partNouns = wordSet(`
   replica node member instance pod machine broker shard cluster server worker partition host rack component peer bundle
 `)
-/** What a count is about, by the words in its name. Words without a meaning of their own: `numberReady`, `machineCount`. */
+/** The words in the name of a count that show what is counted. */
 const countWords = {
   /** How many parts are requested: `desiredReplicas`. */
   wanted: wordSet('desired expected wanted size'),
-  /** How many are not ready or not updated: `unavailableReplicas`, `degradedMachineCount`. */
+  /** How many parts are not ready or not updated: `unavailableReplicas`, `degradedMachineCount`. */
   bad: wordSet('unavailable unready not non degraded failed unhealthy missing outdated'),
   good: wordSet('ready available updated healthy uptodate current actual running'),
-  /** How many exist: `totalReplicas`, or a noun alone: `replicas`. */
+  /** How many parts exist: `totalReplicas`. Also without such a word: `replicas`. */
   exists: wordSet('total matched all'),
   neutral: wordSet('count number num of scheduled'),
 }
@@ -242,7 +239,7 @@ const countWords = {
 interface Count {
   readonly key: string
   readonly value: number
-  /** The parts, in the singular: `replica`, `core node replica`; empty without a noun: `desired` and `ready`. */
+  /** The parts in the singular: `replica`, `core node replica`. Empty for a name without a noun: `desired`, `ready`. */
   readonly noun: string
   readonly state: 'wanted' | 'exists' | 'good' | 'bad'
 }
@@ -262,8 +259,8 @@ function countsOf(fields: Fields): readonly Count[] {
 }
 
 /**
- * The signal of counts that show missing parts: fewer are ready, available or updated than requested or existing, or
- * some are bad. Zero is often omitted. `replicas: 3` alone does not count: another object scales by this number.
+ * The signal that parts are missing: fewer parts are ready, available or updated than requested, or some parts are bad.
+ * Controllers often omit a count of zero. `replicas: 3` alone is no signal.
  */
 function readCounts(fields: Fields, { spec = {}, path = '' }: Position): readonly Signal[] {
   const counts = countsOf(fields).filter(({ key }) => !(/updated/i.test(key) && hasPartitionOrOnDelete(spec)))
@@ -273,11 +270,11 @@ function readCounts(fields: Fields, { spec = {}, path = '' }: Position): readonl
     const wantedValues = wanted.map(({ value }) => value)
     const requested = [...requestedCounts(spec, noun), ...wantedValues]
     const total = Math.max(...(requested.length > 0 ? requested : exist.map(({ value }) => value)))
-    // The rest of `available` and `total` may be in use, as in a pool.
+    // In a pool, parts that are not `available` may be in use.
     const short = good.find(({ key, value }) => value < (/^available$/i.test(key) ? Math.max(...wantedValues) : total))
     if (short !== undefined)
       return fieldSignal(`${path}${short.key}`, `${short.value} of ${total}`, 'progressing', 'change')
-    // Without a noun, failures are counted over time: `failed: 2`.
+    // Without a noun, the count may be the failures over time: `failed: 2`.
     const bad = of('bad').find(({ key, value }) => value > 0 && (noun !== '' || /^(?:un|no[nt])/i.test(key)))
     if (bad !== undefined) return fieldSignal(`${path}${bad.key}`, bad.value, 'progressing', 'change')
     const isNoneReady = counts.every(
@@ -293,12 +290,12 @@ function readCounts(fields: Fields, { spec = {}, path = '' }: Position): readonl
   return signals.slice(0, 1)
 }
 
-/** Whether `readyReplicas: 0` alone means that parts are missing: no condition decides, and the spec does not request none. */
+/** Whether `readyReplicas: 0` alone means that parts are missing: no condition decides, and the spec requests parts. */
 function mayNeedParts({ conditions }: Fields, spec: Fields): boolean {
   return isEmpty(conditions) && !/"\w*(?:replicas|size|instances|nodes|members|count)":0\b/i.test(JSON.stringify(spec))
 }
 
-/** How many parts the spec requests: `spec.nodes` belongs to `readyNodes`, `spec.replicas` to `ready`. */
+/** How many parts the spec requests. `spec.nodes` belongs to `readyNodes`, and `spec.replicas` to `ready`. */
 function requestedCounts(spec: Fields, noun: string): readonly number[] {
   // The sum of `spec.nodeSets[].count` belongs to `availableNodes`.
   const sets = Object.entries(spec).find(([key, value]) => objectsIn(value).length > 0 && wordsOf(key)[0] === noun)
@@ -309,7 +306,7 @@ function requestedCounts(spec: Fields, noun: string): readonly number[] {
   )
 }
 
-/** Whether the spec leaves pods on an older revision: by a `partition` above 0, or by OnDelete. */
+/** Whether the spec leaves pods on an older revision: by OnDelete or a `partition` above 0. */
 function hasPartitionOrOnDelete({ updateStrategy, strategy }: Fields): boolean {
   return [updateStrategy, strategy].some((each) => {
     // The strategy may be a text: `updateStrategy: OnDelete`.

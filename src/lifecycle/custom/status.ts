@@ -15,30 +15,29 @@ import { fieldNames, fieldSignal, readFields, steps } from './status-fields.ts'
 import { hasAnyWord, meaningOf, wordsOf } from './words.ts'
 
 /*
- * Reads the status of an unknown kind, as kstatus does, but in more forms. The result is a list of signals, each with a
- * meaning and a scope: those of conditions (`status-conditions.ts`) and of fields (`status-fields.ts`). `words.ts` has
- * the vocabulary, and `summarizeSignals` combines the signals.
+ * Reads the status of an unknown kind, as kstatus does, but more forms of status. The result is a list of signals: from
+ * conditions (`status-conditions.ts`) and from fields (`status-fields.ts`). `summarizeSignals` combines the signals.
  */
 
-/** What shows that the objects of a kind do work that ends, as Jobs do. */
+/** Patterns for objects that do work that ends, such as a Job. */
 const work = {
   kinds:
     /(?:Job|JobSet|Run|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment|Task|Analysis|Operation|Build|Test|(?<!Service)(?:Import|Export)|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan|Maintenance)$/,
-  /** Conditions that only objects with such work have. */
+  /** Conditions that only such objects have. */
   conditions: /^(?:Completed?|Succeeded|Finished)$/,
-  /** Fields of the spec that only objects with such work have. */
+  /** Spec fields that only such objects have. */
   specFields: ['backoffLimit', 'completions', 'jobTemplate', 'ttlSecondsAfterFinished'],
-  /** Fields of the status with the time when the work ended. */
+  /** Status fields that contain the time when the work ended. */
   endedAt: /^(?:completion|finish|finished|completed)(?:Time|Timestamp|At)$/,
 }
-/** Fields of a spec that suspend the object. */
+/** Spec fields that suspend the object. */
 const suspensions = wordSet('suspend suspended paused pause hibernate canceled cancelled')
-/** Fields of a spec that may contain such a field: custom workloads pause a rollout in their strategy. */
+/** Spec fields that may contain a field of `suspensions`: custom workloads pause a rollout in their strategy. */
 const rollouts = /^(?:strategy|updateStrategy|rollout)$/
-/** `cluster.x-k8s.io/paused`, `strimzi.io/pause-reconciliation`: the controller ignores the object. */
+/** Matches annotations that pause the controller: `cluster.x-k8s.io/paused`, `strimzi.io/pause-reconciliation`. */
 const pauseAnnotation = /\/(?:paused?|suspend(?:ed)?)(?:-?reconcil\w*)?$/i
 
-/** Every signal of an object about its present generation, in the order of its spec and status. */
+/** Reads all signals about the present generation of an object. */
 export const readSignals = cachePerObject((object: KubeObject): readonly Signal[] => {
   const status = (typeof object.status === 'string' ? { status: object.status } : (object.status ?? {})) as Fields
   const spec = (object.spec ?? {}) as Fields
@@ -46,17 +45,14 @@ export const readSignals = cachePerObject((object: KubeObject): readonly Signal[
   const signals = [
     ...specSuspension(object),
     ...readConditions(object, isWork),
-    // Only conditions have their own observedGeneration.
+    // If the status is old, its fields do not count. Conditions may have their own generation.
     ...(isGenerationStale(object) ? [] : readFields(status, { isWork, spec })),
     ...readUnknownConditions(object),
   ]
   return isJobLike(object) && !isEmpty(status) ? completionSignals(signals, status) : signals
 })
 
-/**
- * The signals that count for an object that runs to completion, as a Job. That it is accepted, that parts are ready, or
- * that counts match does not mean that it has ended.
- */
+/** The signals about the end of an object that runs to completion. Ready parts do not mean that the work has ended. */
 function completionSignals(signals: readonly Signal[], status: Fields): readonly Signal[] {
   const others = signals.filter(({ meaning, scope }) => meaning !== 'ready' || /^(?:summary|whole)$/.test(scope))
   if (others.length > 0) return others
@@ -70,7 +66,7 @@ function completionSignals(signals: readonly Signal[], status: Fields): readonly
     : fieldSignal(endedAt, status[endedAt], 'ready', 'whole')
 }
 
-/** The suspension that the spec or an annotation requests: the controller does not act on the object. */
+/** The signal that the spec or an annotation suspends the object. */
 export function specSuspension(object: KubeObject): readonly Signal[] {
   const { spec, metadata } = object
   if (isSchedule(object)) return []
@@ -87,13 +83,13 @@ export function specSuspension(object: KubeObject): readonly Signal[] {
   return annotation === undefined ? [] : fieldSignal(...annotation, 'suspended', 'spec')
 }
 
-/** Whether an object is a schedule, like a CronJob: then an empty status or a suspension is normal. */
+/** Whether an object is a schedule, such as a CronJob, where an empty status or a suspension is normal. */
 export function isSchedule({ kind, spec }: KubeObject): boolean {
   const { schedule, schedules } = (spec ?? {}) as Fields
   return kind.startsWith('Cron') || kind.endsWith('Schedule') || schedule !== undefined || schedules !== undefined
 }
 
-/** Whether the kind, spec or status shows that an object runs to completion, as a Job: then a failed state is final. */
+/** Whether an object runs to completion, such as a Job, by its kind, spec or status. Then a failed state is final. */
 export function isRunToCompletion(object: KubeObject): boolean {
   const isOpen = ({ name, value }: ConditionSignal) => work.conditions.test(name) && value !== 'True'
   return isJobLike(object) || (presentConditionSignals(object).some(isOpen) && !isSchedule(object))
@@ -104,7 +100,7 @@ function isJobLike(object: KubeObject): boolean {
   return isWork && !isSchedule(object)
 }
 
-/** Whether a status contains a list of steps, each with its state: `Running` beside them is not the goal. */
+/** Whether a status contains a list of steps with states. Then `Running` is not the goal of the object. */
 function hasSteps(status: Fields): boolean {
   return Object.entries(status).some(
     ([key, value]) =>
@@ -114,13 +110,10 @@ function hasSteps(status: Fields): boolean {
 }
 
 /*
- * Generations: whether the status is about the present spec at all.
+ * Whether the status describes the present generation.
  */
 
-/**
- * Whether the status is about an older generation. If neither the status nor Ready has the present generation, one
- * condition of an older generation shows that the controller has not reconciled the present one.
- */
+/** Whether the status describes an older generation, by the generations of the status and of its conditions. */
 export function isUnobserved(object: KubeObject): boolean {
   if (hasOpenRequest(object)) return true
   const conditions = conditionSignals(object).map(({ condition }) => condition)
@@ -138,26 +131,26 @@ export function isUnobserved(object: KubeObject): boolean {
  * Progress in a status of any kind, for the stall clock: new states, and numbers that grow.
  */
 
-/** Progress without parts: `currentStepIndex`, `succeeded`, `progress: 40%`. Other numbers may change without end. */
+/** Words in the names of numbers that grow with progress: `currentStepIndex`, `succeeded`, `progress: 40%`. */
 const progressWords = wordSet(`
   step stage iteration iterations weight succeeded successful completed complete finished done processed progress percent
   percentage ready available updated healthy uptodate
 `)
-/** Numbers that grow without progress: attempts, failures, generations, times and load. */
+/** Words in the names of numbers that grow without progress: attempts, failures, generations, times and load. */
 const otherWords = wordSet(`
   fail failed failure failures error errors restart restarts retry retries attempt attempts backoff generation revision
   at time timestamp seconds duration elapsed since utilization usage used cpu memory disk
   not non unavailable unready degraded unhealthy missing outdated
 `)
 const maxCounters = 100
-/** The maximum number of states; a status of a real controller has fewer. */
+/** The maximum number of states. The status of a real controller has fewer states. */
 const maxStates = 1_000
 /** The maximum depth of lists and maps in a status. */
 const maxDepth = 8
 
 /** A text, a number or a condition in a status. */
 interface Leaf {
-  /** `status.phase`; of a condition, with its type. */
+  /** The path of the value: `status.phase`; for a condition, `status.conditions.Ready`. */
   readonly path: string
   readonly key: string
   readonly value: unknown
@@ -181,9 +174,8 @@ function leavesIn(key: string, value: unknown, path: string, depth: number): rea
 }
 
 /**
- * The states in a status, of the object and its parts, and the reasons of its conditions. A new state is progress,
- * unless it is a failure.
- * @returns each with its path: `status.phase=Creating`, `status.conditions.Ready=False Scheduling`
+ * The states in a status whose change is progress: all states and conditions except failures.
+ * @returns the states with their paths: `status.phase=Creating`, `status.conditions.Ready=False Scheduling`
  */
 export function progressStates(object: KubeObject): readonly string[] {
   return leavesOf(object)
@@ -195,7 +187,7 @@ export function progressStates(object: KubeObject): readonly string[] {
     .slice(0, maxStates)
 }
 
-/** The numbers of a status that show progress when they grow, by path: counts of good parts, and of steps. */
+/** The numbers in a status that grow with progress, by path: counts of good parts and of steps. */
 export function progressCounters(object: KubeObject): ReadonlyMap<string, number> {
   const counters = leavesOf(object).flatMap(({ path, key, value }): [string, number][] => {
     const [, percent, done] = /^(\d+)(?:\.\d+)?%$|^(\d+)\/\d+$/.exec(typeof value === 'string' ? value : '') ?? []

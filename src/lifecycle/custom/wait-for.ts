@@ -6,11 +6,10 @@ import { addCheck, commonMilestones, type Judgement, type Rule } from '../rule.t
 import { hasPresentGeneration, isStale, isStatusStale } from '../status-age.ts'
 
 /**
- * The user's own definition of ready, as in `kubectl wait --for`
+ * Creates a rule from the user's definition of ready, as in `kubectl wait --for`
  * (https://kubernetes.io/docs/reference/kubectl/generated/kubectl_wait/). A condition or status of an older generation
- * does not count. A status without `observedGeneration` may count as stale for the settle time after a change. With
- * `delete`, an object that exists is not ready.
- * @param hasEnded whether an object has ended, as a Job: then it stays ready when it is deleted
+ * does not count. A status without `observedGeneration` may count as stale for the settle time after a change.
+ * @param hasEnded whether an object has ended, such as a Job. Such an object stays ready after its deletion.
  */
 export function waitForRule(waitFor: WaitFor, hasEnded = (_object: KubeObject) => false): Rule {
   const rule: Rule = {
@@ -26,7 +25,7 @@ export function waitForRule(waitFor: WaitFor, hasEnded = (_object: KubeObject) =
   })
 }
 
-/** The assessment of an object whose deletion is awaited: its deletion is no problem, but finalizers may delay it. */
+/** The assessment with `--for=delete`. The deletion is no problem, but the message shows finalizers that delay it. */
 function assessAwaitedDeletion(
   assessment: Assessment,
   { metadata: { deletionTimestamp, finalizers = [] } }: KubeObject,
@@ -70,16 +69,14 @@ function judgeWaitFor(object: KubeObject, waitFor: WaitFor): Judgement {
   }
 }
 
-/**
- * Whether a path has exactly the wanted value, which is no object; without a wanted value, whether it has any value.
- */
+/** Whether the only value at a path is the wanted value. Without a wanted value, whether there is any value. */
 function hasWantedValue(values: readonly unknown[], wanted: string | undefined): boolean {
   const [value] = values
   if (wanted === undefined) return values.length > 0
   return values.length === 1 && (typeof value !== 'object' || value === null) && String(value) === wanted
 }
 
-/** A copy of the object in which conditions of an older generation have only their type. */
+/** A copy of the object in which conditions of an older generation contain only their type. */
 function withoutStale(object: KubeObject): KubeObject {
   const { conditions } = (object.status ?? {}) as Fields
   if (!Array.isArray(conditions)) return object
@@ -91,16 +88,15 @@ function withoutStale(object: KubeObject): KubeObject {
 }
 
 /**
- * Matches one step of the JSONPath of `kubectl wait --for=jsonpath='{.status.phase}'=Running`: fields, quoted fields,
- * indexes, `[*]` and filters of the form `[?(@.type=="Ready")]`, as in kubectl's documentation. Other expressions
- * (recursive descent, slices, scripts) are refused.
+ * Matches one step of a JSONPath, as in `kubectl wait --for=jsonpath='{.status.phase}'=Running`: fields, quoted fields,
+ * indexes, `[*]` and filters such as `[?(@.type=="Ready")]`. Recursive descent, slices and scripts are not supported.
  */
 const step =
   /\.([A-Za-z_][\w-]*(?:\\\.[\w-]+)*)|\[['"]([^'"\]]+)['"]\]|\[(-?\d+)\]|\[(\*)\]|\[\?\(@((?:\.[\w-]+)+)\s*==\s*(?:"([^"]*)"|'([^']*)'|([\w.-]+))\)\]/y
 
 type Step = (value: unknown) => readonly unknown[]
 
-/** Parses a path; undefined for an unsupported one. The function returns every value at the path. */
+/** Compiles a JSONPath to a function that returns all values at the path. Undefined for an unsupported path. */
 export function compileJsonPath(expression: string): ((object: unknown) => readonly unknown[]) | undefined {
   const path = expression
     .trim()

@@ -1,14 +1,13 @@
 import { wordSet } from '../../plan/names.ts'
 
 /*
- * The meaning of a state of one or a few words. No standard exists: these are the words that controllers commonly use
- * (`phase` in the Kubernetes API conventions, "Typical status properties").
+ * The meanings of the words that controllers use for states, such as `phase: Running`. There is no standard for them.
  */
 
 /** The four states of an object. */
 export type Meaning = 'ready' | 'progressing' | 'failed' | 'suspended'
 
-/** The words of states, by their meaning. */
+/** The words in states, by their meaning. */
 const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
   failed: wordSet(`
     failed failure failures fail failing error errors err errored degraded unhealthy crashed crash crashing crashloop
@@ -42,32 +41,32 @@ const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
   `),
 }
 
-/** Words that change what the words of states mean. */
+/** Words that change the meaning of other words in a state. */
 export const otherWords = {
-  /** Words that mean, for work that ends (a Job, a backup), that it has started and is not done. */
+  /** For work that ends (a Job, a backup), these words mean that the work has started and is not done. */
   started: wordSet('running active started accepted created working scheduled enabled assigned'),
-  /** Words that mean that such work has ended. `Ready` is none: it may be about what the work has prepared. */
+  /** For work that ends, these words mean that the work has ended. `Ready` may mean only that the work is prepared. */
   end: wordSet('succeeded succeed success successful successfully completed complete done finished passed pass ended'),
-  /** The first steps: as the last word of a state (`ResourcesCreated`), they are not the goal. */
+  /** Words for first steps: at the end of a state (`ResourcesCreated`), they do not mean ready. */
   step: wordSet('created started launched scheduled submitted prepared applied'),
-  /** They negate the next word: `NotReady`, `NoErrors`. */
+  /** Words that negate the next word: `NotReady`, `NoErrors`. */
   negation: wordSet('not non un never no without'),
   /** Words in a type that add no meaning: `ErrorOccurred`, `NotYetSynced`, `ScalingUp`. */
   neutral: wordSet(
     'occurred occured detected encountered present seen yet currently fully up down in out over back off',
   ),
 }
-/** Names of work that a controller does to reach its goal: `RunningMigrations`, `Build Running`. */
+/** Matches words for work that a controller does to reach its goal: `RunningMigrations`, `Build Running`. */
 export const activities =
   /^(?:build|workflow|test|migration|job|task|hook|command|check|script|step|pipeline|backup|restore|upgrade|update|install|plan)s?(?:status|state)?$/
-/** Words that are read as one: in `FailedOver` and `FailSafe`, `fail` is no failure. */
+/** Matches words that are read as one word: in `FailedOver` and `FailSafe`, `fail` does not mean a failure. */
 const compounds =
   /\b(?:(?:fail|failed|failing|timed) (?:over|back|safe|fast|open|closed|out)|up to date|in sync|in progress$)\b/gi
 /** The maximum number of words in a state: a longer value is a sentence. */
 const maxTokens = 5
 const maxLength = 200
 
-/** The words of a name in lower case: `RollingUpdate`, `rolling_update` and `Rolling update` are the same. */
+/** Splits a name into words in lower case: `RollingUpdate`, `rolling_update` and `Rolling update` are the same. */
 export function wordsOf(name: string): readonly string[] {
   const text = name
     .slice(0, maxLength)
@@ -86,9 +85,9 @@ export function hasAnyWord(tokens: readonly string[], some: ReadonlySet<string>)
 }
 
 /**
- * The meaning of a state such as `Running`, `InProgress`, `FailedToStart` or `up-to-date`; undefined for unknown words. The
- * worst word decides. A word with `-ing` means in progress, unless it is a ready word (`running`).
- * @param isWork whether the object does work that ends: then `Running` is not its goal
+ * The meaning of a state such as `Running`, `FailedToStart` or `up-to-date`. The worst word decides. Most words with
+ * `-ing` mean in progress (not `running`). Undefined for unknown words.
+ * @param isWork whether the object does work that ends, so that `Running` is not its goal
  */
 export function meaningOf(state: string, isWork = false): Meaning | undefined {
   const tokens = wordsOf(state)
@@ -107,12 +106,12 @@ export function meaningOf(state: string, isWork = false): Meaning | undefined {
   return isStep ? 'progressing' : 'ready'
 }
 
-/** `creating`, `scaling`: a word with `-ing` that is not a ready word. */
+/** Whether a word means in progress (`creating`, `scaling`): it ends with `-ing` and does not mean ready. */
 export function isInProgress(token: string): boolean {
   return token.length > 5 && token.endsWith('ing') && !stateWords.ready.has(token)
 }
 
-/** Whether a state is one in which work ends successfully: `Succeeded`, `Sync completed`. */
+/** Whether a state means that work has ended successfully: `Succeeded`, `Sync completed`. */
 export function isEndState(state: string): boolean {
   return hasAnyWord(wordsOf(state), otherWords.end)
 }
