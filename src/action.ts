@@ -10,8 +10,8 @@ import { isPassing, type Outcome } from './gate/outcome.ts'
 import { type EndedRunRecord, emptyRecord, misconfiguredRecord, pendingRecord } from './gate/run-record.ts'
 import type { Extras, ExtrasHooks } from './github/extras.ts'
 import { describeExtra } from './github/failure.ts'
-import { endAction, JobState, readLeftOpen } from './github/job-state.ts'
-import { currentRun, reportRun, type WorkflowRun } from './github/workflow-run.ts'
+import { endAction, JobState, readOpenObjects } from './github/job-state.ts'
+import { currentRun, type WorkflowRun, workflowRunRecord } from './github/workflow-run.ts'
 import { type ActionName, type Inputs, inputNames, knownExtras, readInputs } from './inputs.ts'
 import { buildOutputs, type ExtraOutputs, setOutputs } from './outputs.ts'
 import { readTargetInputs } from './plan/parse-references.ts'
@@ -41,11 +41,11 @@ export async function runAction(action: ActionName): Promise<void> {
   process.on('SIGINT', cancel).on('SIGTERM', cancel)
   const secrets = new Secrets()
   const state = new JobState()
-  const decide = (outcome: Outcome, title: string) => write('The state', () => state.decided({ outcome, title }))
+  const decide = (outcome: Outcome, title: string) => tryToWrite('The state', () => state.decided({ outcome, title }))
   const reportCrash = (error: unknown) => {
     core.setFailed(`${crashMessage}. Please report it with the lines below.`)
     for (const line of safeLines(secrets.redact(inspect(error)))) console.error(line)
-    write('The outputs', () => setOutputs({ outcome: 'unknown', message: crashMessage }))
+    tryToWrite('The outputs', () => setOutputs({ outcome: 'unknown', message: crashMessage }))
   }
   // For an error that rejects no promise of the gate, such as an error of a stream. The gate might never end.
   const crash = (error: unknown) => {
@@ -73,13 +73,13 @@ export async function runAction(action: ActionName): Promise<void> {
     const tracked = new Map<string, TrackedFile | 'untracked'>()
     extras = await openExtras(read, run, { tracked, secrets }, recordExtras(state, links))
     const job: Job = { read, run, tracked, secrets, mask, extras, cancelled: cancelled.signal }
-    const work = action === 'merge' ? mergeGates(job) : gate(job)
+    const work = action === 'merge' ? mergeGates(job) : runGate(job)
     const record = await work.catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
       for (const text of describeMistakes(error.mistakes)) core.error(safeLine(secrets.redact(text)))
       return redactRecord(misconfiguredRecord(error, startedAt, systemClock.now()), secrets.redact)
     })
-    publish(record, recordOfReport(record, job), job, links)
+    publish(record, publishableRecord(record, job), job, links)
     await finishExtras(record)
   } catch (error) {
     reportCrash(error)
@@ -94,14 +94,14 @@ export async function runAction(action: ActionName): Promise<void> {
 function recordExtras(state: JobState, links: ExtraOutputs): Pick<ExtrasHooks, 'onOpened' | 'onClosed'> {
   return {
     onOpened: (opened) => {
-      write('The state', () => state.opened(opened))
+      tryToWrite('The state', () => state.opened(opened))
       const { output } = knownExtras[opened.extra]
       const link = opened.url || String(opened.id)
       if (output === undefined || links[output.name] === link) return
       links[output.name] = link
-      write('The outputs', () => setOutputs({ [output.name]: link }))
+      tryToWrite('The outputs', () => setOutputs({ [output.name]: link }))
     },
-    onClosed: (extra) => write('The state', () => state.closed(extra)),
+    onClosed: (extra) => tryToWrite('The state', () => state.closed(extra)),
   }
 }
 
@@ -123,7 +123,7 @@ function maskOnce(secret: string, secrets: Secrets): void {
  */
 export async function runPost(): Promise<void> {
   try {
-    const left = readLeftOpen()
+    const left = readOpenObjects()
     if (left === undefined) return
     const token = core.getInput('github-token')
     // The runner warns about an empty mask.
@@ -157,7 +157,7 @@ interface Job {
   readonly cancelled: AbortSignal
 }
 
-async function gate(job: Job): Promise<EndedRunRecord> {
+async function runGate(job: Job): Promise<EndedRunRecord> {
   const { tracked, secrets, mask, extras, cancelled } = job
   const { inputs, mistakes } = job.read
   extras?.begin(pendingRecord(systemClock.now()))
@@ -200,11 +200,11 @@ async function gate(job: Job): Promise<EndedRunRecord> {
 /** Merges the reports of other gates. The modules that read reports are loaded only for this. */
 async function mergeGates(job: Job): Promise<EndedRunRecord> {
   const { inputs, mistakes } = job.read
-  throwMistakes([...mistakes, ...mistakesOfMerge(job)])
+  throwMistakes([...mistakes, ...mergeMistakes(job)])
   const { readReportFiles } = await import('./report/report-files.ts')
   const { mergeReports } = await import('./report/merge-reports.ts')
   const files = readReportFiles(inputs.reports.split(/\r?\n/), workspace(), 'reports')
-  const own = job.run instanceof Error ? undefined : reportRun(job.run)
+  const own = job.run instanceof Error ? undefined : workflowRunRecord(job.run)
   for (const { path, record } of files) {
     const attempt = record?.run?.attempt ?? Infinity
     if (own === undefined || record?.run?.id !== own.id || attempt >= own.attempt) continue
@@ -222,7 +222,7 @@ async function mergeGates(job: Job): Promise<EndedRunRecord> {
 }
 
 /** Reports may be of several environments, so only a deployment that triggered the workflow can show the merged outcome. */
-function mistakesOfMerge({ read, run }: Job): readonly Mistake[] {
+function mergeMistakes({ read, run }: Job): readonly Mistake[] {
   const hasDeployment = !(run instanceof Error) && run.deploymentId !== undefined
   if (!read.inputs.reportTo.includes('deployment') || hasDeployment) return []
   const message = 'No deployment triggered this workflow, and a merge creates none. Write `deployment` in the gates.'
@@ -280,10 +280,10 @@ async function openExtras(
 }
 
 /** The record for the report: with the workflow run, and only with logs that may be published. Unchanged outside of a workflow. */
-function recordOfReport(record: EndedRunRecord, { run }: Job): EndedRunRecord {
+function publishableRecord(record: EndedRunRecord, { run }: Job): EndedRunRecord {
   if (run instanceof Error) return record
   // Merged reports contain only logs that may be published.
-  return { ...(record.gates === undefined ? omitPublicLogs(record, run) : record), run: reportRun(run) }
+  return { ...(record.gates === undefined ? omitPublicLogs(record, run) : record), run: workflowRunRecord(run) }
 }
 
 /**
@@ -295,15 +295,16 @@ function publish(record: EndedRunRecord, reported: EndedRunRecord, { read, track
   const hasPassed = isPassing(record, onSuperseded)
   // `setFailed` would add a second error.
   if (!hasPassed) process.exitCode = 1
-  const folder = write('The folder of the report', createResultFolder)
+  const folder = tryToWrite('The folder of the report', createResultFolder)
   const files =
     folder === undefined ? undefined : { report: join(folder, 'report.json'), summary: join(folder, 'summary.md') }
-  write('The outputs', () => setOutputs(buildOutputs(record, { report: '', summary: '', ...files, extras })))
-  if (files !== undefined) write('The report', () => writeFileSync(files.report, renderReport(reported), privateFile))
+  tryToWrite('The outputs', () => setOutputs(buildOutputs(record, { report: '', summary: '', ...files, extras })))
+  if (files !== undefined)
+    tryToWrite('The report', () => writeFileSync(files.report, renderReport(reported), privateFile))
   const summary = renderSummary(record, { reportPath: files?.report, tracked })
-  if (files !== undefined) write('The summary file', () => writeFileSync(files.summary, summary, privateFile))
+  if (files !== undefined) tryToWrite('The summary file', () => writeFileSync(files.summary, summary, privateFile))
   const stepSummary = process.env['GITHUB_STEP_SUMMARY']
-  if (stepSummary && isSummaryOn) write('The job summary', () => appendFileSync(stepSummary, summary))
+  if (stepSummary && isSummaryOn) tryToWrite('The job summary', () => appendFileSync(stepSummary, summary))
   // A superseded gate that passes gets warnings instead of errors.
   const annotate = hasPassed ? core.warning : core.error
   for (const { title, message, ...place } of buildAnnotations(record, tracked)) annotate(message, { title, ...place })
@@ -314,7 +315,7 @@ function publish(record: EndedRunRecord, reported: EndedRunRecord, { read, track
 const privateFile = { mode: 0o600 }
 
 /** Runs an action that writes. If it fails, there is a warning, and the result is undefined. */
-function write<T>(what: string, action: () => T): T | undefined {
+function tryToWrite<T>(what: string, action: () => T): T | undefined {
   try {
     return action()
   } catch (error) {

@@ -50,12 +50,14 @@ export function duration(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1_000)
   if (seconds < 60) return `${seconds} s`
   const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return units(minutes, 'm', seconds % 60, 's')
+  if (minutes < 60) return formatUnits(minutes, 'm', seconds % 60, 's')
   const hours = Math.floor(minutes / 60)
-  return hours < 24 ? units(hours, 'h', minutes % 60, 'm') : units(Math.floor(hours / 24), 'd', hours % 24, 'h')
+  return hours < 24
+    ? formatUnits(hours, 'h', minutes % 60, 'm')
+    : formatUnits(Math.floor(hours / 24), 'd', hours % 24, 'h')
 }
 
-function units(large: number, largeUnit: string, small: number, smallUnit: string): string {
+function formatUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`
 }
 

@@ -141,7 +141,7 @@ export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
 const maxWordLength = 80
 
 /** The candidates that `word` probably misspells, nearest first. */
-export function nearest(word: string, candidates: Iterable<string>, limit = 3): string[] {
+export function nearestWords(word: string, candidates: Iterable<string>, limit = 3): string[] {
   if (word.length > maxWordLength) return []
   const allowed = word.length <= 5 ? 1 : Math.max(2, Math.floor(word.length / 3))
   return [...new Set(candidates)]
@@ -177,7 +177,7 @@ function distanceOf(word: string, other: string): number {
  * @param dashes for flags, `--`: written before each candidate; the word may begin with dashes too
  */
 export function didYouMean(word: string, candidates: Iterable<string>, dashes = ''): string {
-  const near = nearest(dashes === '' ? word : word.replace(/^--?/, ''), candidates)
+  const near = nearestWords(dashes === '' ? word : word.replace(/^--?/, ''), candidates)
   return near.length === 0 ? '' : ` Did you mean ${near.map((name) => `${dashes}${name}`).join(' or ')}?`
 }
 

@@ -101,7 +101,7 @@ export const jobValues: ValueType<JobValues> = {
   parse: (written) => {
     const { matrix, index, id } = Object(jsonValue(written)) as Readonly<Record<string, unknown>>
     const values = Object.values(Object(matrix)).flatMap((value) =>
-      leavesOf(value).map((text) => ({ text, isWord: typeof value === 'string' && !isSetting.test(value) })),
+      leafTexts(value).map((text) => ({ text, isWord: typeof value === 'string' && !isSetting.test(value) })),
     )
     const textsOf = (isWord: boolean) => values.flatMap((value) => (value.isWord === isWord ? [value.text] : []))
     const position = /^\d{1,4}$/.exec(String(index))?.[0]
@@ -117,9 +117,9 @@ export const jobValues: ValueType<JobValues> = {
 /** A number, a flag, or a duration as in Kubernetes. */
 const isSetting = /^(?:[\d.]+|true|false|(?:\d+(?:\.\d+)?(?:ms|h|m|s))+)$/
 
-function leavesOf(value: unknown): string[] {
+function leafTexts(value: unknown): string[] {
   if (value === null) return []
-  return typeof value === 'object' ? Object.values(value).flatMap(leavesOf) : [String(value)]
+  return typeof value === 'object' ? Object.values(value).flatMap(leafTexts) : [String(value)]
 }
 
 /** One line that matches a pattern. */

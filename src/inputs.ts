@@ -43,12 +43,12 @@ import {
 /* Every input: its name, parser, default and documentation. */
 
 /** `4,000`. `toLocaleString` would load the data of all languages, which takes 20 ms at each start. */
-function grouped(number: number): string {
+function groupDigits(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
 /** A text, and a list below it. */
-function list(text: string, ...items: string[]): string {
+function textWithList(text: string, ...items: string[]): string {
   return `${text}\n\n${items.map((item) => `- ${item}\n`).join('')}`
 }
 
@@ -355,7 +355,7 @@ const definitions = {
     group: 'Clocks',
     default: '0',
     description: 'Maximum time until the change of each resource arrives, for a gate that starts before the apply.',
-    details: list(
+    details: textWithList(
       'Until then, the resource still has its old version, which may be healthy. If its change does not arrive, it is `stalled` with `change-not-seen`, never ready. `0` judges it at once. The change has arrived:',
       'with `manifests`: when what was applied last equals the file, removals included (`kubectl apply` and server-side apply record it); without that record, when each field that differed matches;',
       'with `expect-images`: when the digest in its spec matches; if the spec has a tag, when the image is another one, or the pods run the digest;',
@@ -382,7 +382,7 @@ const definitions = {
     group: 'After ready',
     placeholder: 'REQUEST',
     description: 'HTTP requests that the new pods must answer, one per line: a reference, a method and a path.',
-    details: list(
+    details: textWithList(
       'For example `service/web GET /healthz` or `deployment/web:8080 GET /version --each-pod --expect-body=v2`.',
       'A reference is one of the gated resources: one with pods, also a custom one, or a Service (the pods behind it). Its port may be left out if it has only one.',
       'Only ready pods of the new revision are asked, through the API server, once the resource is ready.',
@@ -395,7 +395,7 @@ const definitions = {
     group: 'After ready',
     default: '0',
     description: 'How long everything must stay ready, and go on answering, before the gate passes.',
-    details: list(
+    details: textWithList(
       'It begins when everything is ready and has answered; `timeout` counts up to then.',
       'A container of the new revision that dies, or a pod that loses readiness, ends the gate as `failed`, with `not-held`.',
       'A pod that a scale adds, or that replaces an evicted or deleted one, has the rest of the time to become ready.',
@@ -418,12 +418,12 @@ const definitions = {
     placeholder: 'REFERENCE',
     isRecorded: false,
     description: 'The gated resources whose logs are shown live, one reference per line, in the form of `resources`.',
-    details: list(
+    details: textWithList(
       'For example `job/migrate`, or any other kind that runs pods.',
       'All containers of the new pods are shown, also init containers and sidecars; each line begins with its pod and container.',
       'A reference without `-n` means every gated resource of its name; one without a match is a mistake.',
-      `For each container, the first ${liveLogHeadLines} lines (${liveLogHeadBytes / 1024} KiB) are shown at once, then the newest ${liveLogTailLines} every ${liveLogIntervalMs / 1_000} seconds, and the last ${liveLogTailLines} at its end. Omitted lines are counted, and lines are cut at ${grouped(logLineBytes)} bytes.`,
-      `At most ${liveLogStreams} logs are read at a time, and ${grouped(liveLogLines)} lines are shown in total, besides the last ones. Lines from more than ${shownHistoryMs / 60_000} minutes before the gate are not shown.`,
+      `For each container, the first ${liveLogHeadLines} lines (${liveLogHeadBytes / 1024} KiB) are shown at once, then the newest ${liveLogTailLines} every ${liveLogIntervalMs / 1_000} seconds, and the last ${liveLogTailLines} at its end. Omitted lines are counted, and lines are cut at ${groupDigits(logLineBytes)} bytes.`,
+      `At most ${liveLogStreams} logs are read at a time, and ${groupDigits(liveLogLines)} lines are shown in total, besides the last ones. Lines from more than ${shownHistoryMs / 60_000} minutes before the gate are not shown.`,
       'A log that cannot be read is a warning, and does not change the outcome.',
     ),
   }),
@@ -582,11 +582,11 @@ export function readInputs(
   const inputs = { ...Object.fromEntries(values), written } as Inputs
   return {
     inputs,
-    mistakes: [...mistakes, ...withoutToken(inputs)],
+    mistakes: [...mistakes, ...missingTokenMistakes(inputs)],
   }
 }
 
-function withoutToken({ githubToken, reportTo }: Inputs): Mistake[] {
+function missingTokenMistakes({ githubToken, reportTo }: Inputs): Mistake[] {
   if (githubToken !== undefined || reportTo.length === 0) return []
   const permissions = reportTo.map((name) => `\`${knownExtras[name].permission}\``).join(', ')
   const message = `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and below \`permissions:\` of the job: ${permissions}.`

@@ -10,7 +10,7 @@ const needed = { major: 22, minor: 19 }
  * @param isAction whether GitHub's runner chose the Node
  */
 export async function startOnCurrentNode(start: () => Promise<void>, isAction = false): Promise<void> {
-  const tooOld = whyTooOld(process.versions.node, isAction ? `${process.platform}-${process.arch}` : undefined)
+  const tooOld = nodeVersionError(process.versions.node, isAction ? `${process.platform}-${process.arch}` : undefined)
   if (tooOld === undefined) return start()
   if (isAction) console.log(`::error title=Rollout Gate cannot start::${tooOld}`)
   else console.error(tooOld)
@@ -22,13 +22,13 @@ export async function startOnCurrentNode(start: () => Promise<void>, isAction = 
  * @param version as in `process.versions.node`, e.g. `20.11.1`
  * @param runner platform and architecture of the runner that chose the Node, e.g. `linux-x64`
  */
-export function whyTooOld(version: string, runner?: string): string | undefined {
+export function nodeVersionError(version: string, runner?: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major > needed.major || (major === needed.major && minor >= needed.minor)) return undefined
-  return `Rollout Gate needs Node ${needed.major}.${needed.minor} or newer (this is v${version}). ${remedy(runner)}`
+  return `Rollout Gate needs Node ${needed.major}.${needed.minor} or newer (this is v${version}). ${updateHint(runner)}`
 }
 
-function remedy(runner: string | undefined): string {
+function updateHint(runner: string | undefined): string {
   if (runner === undefined) return 'Update Node.'
   // https://github.com/actions/runner/blob/main/src/Runner.Common/Util/NodeUtil.cs falls back to Node 20.
   if (runner === 'linux-arm') return 'The runner has no Node 24 for Linux on 32-bit ARM: use a runner on ARM64 or x64.'

@@ -134,7 +134,13 @@ function failedResources(record: EndedRunRecord): string {
     .toSorted((one, other) => Number(other === deciding) - Number(one === deciding))
     .map((target) => {
       const { outcome, reason, message, causedBy, causedByNamespace } = target
-      return entryOf(target, { outcome, reason, message: safeLine(message, messageLimit), causedBy, causedByNamespace })
+      return targetJson(target, {
+        outcome,
+        reason,
+        message: safeLine(message, messageLimit),
+        causedBy,
+        causedByNamespace,
+      })
     })
   return jsonArray(entries)
 }
@@ -144,13 +150,13 @@ function changedResources(record: EndedRunRecord): string {
   const entries = record.targets.flatMap((target) => {
     const { change, changedAt } = target
     if (change !== 'recent' || changedAt === undefined) return []
-    return [entryOf(target, { changedAt: isoTime(changedAt + gateShiftMs(target, record)) })]
+    return [targetJson(target, { changedAt: isoTime(changedAt + gateShiftMs(target, record)) })]
   })
   return jsonArray(entries)
 }
 
 /** A target with these facts as JSON. Each text is made by `safeLine`. */
-function entryOf(
+function targetJson(
   { target, namespace, gate }: TargetRecord,
   facts: Readonly<Record<string, string | undefined>>,
 ): string {

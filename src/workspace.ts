@@ -108,12 +108,12 @@ export async function findTrackedFiles(
   const rootOf = new Map<string, string | undefined>()
   const found = [...new Set(files)].flatMap((file) => {
     const path = resolve(workspace, file)
-    const root = checkoutOf(dirname(path), rootOf)
+    const root = findCheckout(dirname(path), rootOf)
     return root === undefined || file.includes('\n') ? [] : [{ file, root, path: relative(root, path) }]
   })
   const checkouts = [...Map.groupBy(found, ({ root }) => root)].map(async ([root, inside]) => {
     const paths = inside.map(({ path }) => path.split(sep).join('/'))
-    const [head, ...types] = await readObjects(root, ['HEAD', ...paths.map((path) => `HEAD:${path}`)], env)
+    const [head, ...types] = await readGitObjects(root, ['HEAD', ...paths.map((path) => `HEAD:${path}`)], env)
     if (head === undefined) return []
     const [commit = ''] = head.split(' ')
     const isLinked = repository.commits.includes(commit)
@@ -132,10 +132,10 @@ export async function findTrackedFiles(
 }
 
 /** The nearest folder with `.git`, which is a file in a submodule. */
-function checkoutOf(folder: string, known: Map<string, string | undefined>): string | undefined {
+function findCheckout(folder: string, known: Map<string, string | undefined>): string | undefined {
   if (known.has(folder)) return known.get(folder)
   const parent = dirname(folder)
-  const root = existsSync(join(folder, '.git')) ? folder : parent === folder ? undefined : checkoutOf(parent, known)
+  const root = existsSync(join(folder, '.git')) ? folder : parent === folder ? undefined : findCheckout(parent, known)
   known.set(folder, root)
   return root
 }
@@ -156,7 +156,7 @@ export async function findCommitsAround(
   workspace: string,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<CommitsAround | undefined> {
-  const root = checkoutOf(resolve(workspace), new Map())
+  const root = findCheckout(resolve(workspace), new Map())
   if (root === undefined || !/^[\w.][\w./-]*$/.test(revision)) return undefined
   const [commit = ''] = await runGit(root, ['rev-parse', '--verify', '--quiet', `${revision}^{commit}`], env)
   if (!/^[0-9a-f]{40,64}$/.test(commit)) return undefined
@@ -170,7 +170,7 @@ export async function findCommitsAround(
 }
 
 /** The name and type of each object, such as `0123abc blob`; empty if git fails. */
-function readObjects(root: string, names: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly string[]> {
+function readGitObjects(root: string, names: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const args = ['cat-file', '--batch-check=%(objectname) %(objecttype)']
   return runGit(root, args, env, names.map((name) => `${name}\n`).join(''))
 }

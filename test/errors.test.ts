@@ -1,12 +1,12 @@
-import { describeMistakes, didYouMean, nearest, throwMistakes, UserError } from '../src/errors.ts'
+import { describeMistakes, didYouMean, nearestWords, throwMistakes, UserError } from '../src/errors.ts'
 import { titled } from './kit/rows.ts'
 
 it('nearest names near words, the nearest first', () => {
-  expect(nearest('timeot', ['time', 'timeout', 'timeouts', 'summary'])).toEqual(['timeout', 'time', 'timeouts'])
+  expect(nearestWords('timeot', ['time', 'timeout', 'timeouts', 'summary'])).toEqual(['timeout', 'time', 'timeouts'])
 })
 
 it('nearest returns at most the requested number of words, each once', () => {
-  expect(nearest('web', ['wen', 'wen', 'wet', 'wed', 'we'], 2)).toEqual(['wen', 'wet'])
+  expect(nearestWords('web', ['wen', 'wen', 'wet', 'wed', 'we'], 2)).toEqual(['wen', 'wet'])
 })
 
 it.each([
@@ -14,7 +14,7 @@ it.each([
   ['wbe', 'web'],
   ['jbo', 'job'],
 ])('nearest takes two letters that changed places for one mistake: %s', (word, candidate) => {
-  expect(nearest(word, [candidate])).toEqual([candidate])
+  expect(nearestWords(word, [candidate])).toEqual([candidate])
 })
 
 it.each(
@@ -26,7 +26,7 @@ it.each(
     ['x'.repeat(10_000), 'x'.repeat(10_000)],
   ] as const),
 )('nearest finds two words too far apart: %s', (_, [word, candidate]) => {
-  expect(nearest(word, [candidate])).toEqual([])
+  expect(nearestWords(word, [candidate])).toEqual([])
 })
 
 const mistakes = (count: number) =>

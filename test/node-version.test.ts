@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { startOnCurrentNode, whyTooOld } from '../src/node-version.ts'
+import { startOnCurrentNode, nodeVersionError } from '../src/node-version.ts'
 
 const root = join(import.meta.dirname, '..')
 /** The text of a file on one line, wherever it is wrapped. */
@@ -11,18 +11,18 @@ describe('the Node that is needed', () => {
   it.each(['16.20.2', '20.20.2', '22.18.0', '21.99.0'])(
     '%s is too old, with a message about the version needed',
     (version) => {
-      expect(whyTooOld(version)).toMatch(`Rollout Gate needs Node 22.19 or newer (this is v${version}). Update Node`)
+      expect(nodeVersionError(version)).toMatch(`Rollout Gate needs Node 22.19 or newer (this is v${version}). Update Node`)
     },
   )
 
   it('is missing on a runner for Linux ARM32, which has none', () => {
-    expect(whyTooOld('20.19.5', 'linux-arm')).toMatch(/v20\.19\.5\).*no Node 24 for Linux on 32-bit ARM/)
+    expect(nodeVersionError('20.19.5', 'linux-arm')).toMatch(/v20\.19\.5\).*no Node 24 for Linux on 32-bit ARM/)
   })
 
   it.each(['linux-x64', 'linux-arm64', 'win32-x64'])(
     'is missing on an old runner on %s, which is to be updated',
     (runner) => {
-      expect(whyTooOld('20.19.5', runner)).toMatch(/v20\.19\.5\).*Update the runner to 2\.327\.1 or newer/)
+      expect(nodeVersionError('20.19.5', runner)).toMatch(/v20\.19\.5\).*Update the runner to 2\.327\.1 or newer/)
     },
   )
 
@@ -44,7 +44,7 @@ describe('the Node that is needed', () => {
   })
 
   it.each(['22.19.0', '23.0.0', '24.1.0'])('%s is new enough', (version) => {
-    expect(whyTooOld(version)).toBeUndefined()
+    expect(nodeVersionError(version)).toBeUndefined()
   })
 
   it('starts the program on the Node of these tests', async () => {
@@ -58,7 +58,7 @@ describe('the Node that is needed', () => {
 
 describe('the documentation of Node versions', () => {
   const manifest = JSON.parse(textOf('package.json'))
-  const [, oldest] = /needs Node (\d+\.\d+) or newer/.exec(whyTooOld('0.0.0') ?? '') ?? []
+  const [, oldest] = /needs Node (\d+\.\d+) or newer/.exec(nodeVersionError('0.0.0') ?? '') ?? []
   const [, major] = /^node(\d+)$/.exec(parse(readFileSync(join(root, 'action.yml'), 'utf8')).runs.using) ?? []
 
   it('package.json and README name the oldest Node that the command line runs on', () => {

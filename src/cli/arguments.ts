@@ -6,19 +6,19 @@ import { type InputDefinition, inputDefinitions } from '../inputs.ts'
 export interface Flag {
   readonly name: string
   readonly short?: string
-  /** Name of the value in the help; a flag without one is a switch. */
+  /** The name of the value in the help: `FILE`. Absent for a switch. */
   readonly value?: string
-  /** The only values that the flag accepts. A switch with choices accepts a value after an equals sign: `--color=never`. */
+  /** The values that the flag accepts. A switch with choices accepts a value after an equals sign: `--color=never`. */
   readonly choices?: readonly string[]
   readonly description: string
   readonly default?: string
-  /** The flag may be repeated: line breaks join its values. */
+  /** Whether the flag may be repeated. Line breaks then join its values. */
   readonly repeats?: boolean
-  /** The help does not list the flag. */
+  /** Whether the help omits the flag. */
   readonly hidden?: boolean
 }
 
-/** The flags of references that are no inputs. */
+/** The flags that describe references, and are no inputs. */
 const referenceFlags: readonly Flag[] = [
   {
     name: 'selector',
@@ -41,7 +41,7 @@ const referenceFlags: readonly Flag[] = [
   },
 ]
 
-/** The options that a reference in quotes may have of its own: `job/migrate --timeout=20m`. */
+/** The options that a quoted reference may have: `'job/migrate --timeout=20m'`. */
 const allReferenceOptions = [
   'namespace',
   'selector',
@@ -53,17 +53,17 @@ const allReferenceOptions = [
   'milestone-timeouts',
 ] as const
 
-/** By input: its flag of one letter, as in kubectl. */
+/** Flags of one letter, as in kubectl. The keys are names of inputs. */
 const shortInputs: Readonly<Record<string, string>> = { namespace: 'n', manifests: 'f' }
-/** By name of kubectl: the flag of this program with the same meaning. */
+/** Flags of kubectl that are accepted, with the name of the equivalent flag. */
 const otherNames: Readonly<Record<string, string>> = { filename: 'manifests' }
 
-/** Every input as a flag of the same name, except those of the extras on GitHub. */
-export const inputFlags: readonly Flag[] = inputDefinitions.filter(({ flag }) => flag !== 'none').map(flagOf)
+/** Every input as a flag with the same name. The inputs of the extras on GitHub have no flag. */
+export const inputFlags: readonly Flag[] = inputDefinitions.filter(({ flag }) => flag !== 'none').map(flagOfInput)
 
-export const replayFlags: readonly Flag[] = inputDefinitions.filter(({ isReplayed }) => isReplayed).map(flagOf)
+export const replayFlags: readonly Flag[] = inputDefinitions.filter(({ isReplayed }) => isReplayed).map(flagOfInput)
 
-function flagOf({ name, placeholder, description, default: fallback, isLines, flag }: InputDefinition): Flag {
+function flagOfInput({ name, placeholder, description, default: fallback, isLines, flag }: InputDefinition): Flag {
   return {
     name,
     short: shortInputs[name],
@@ -88,9 +88,7 @@ export const colorFlag: Flag = {
   description: 'Colours: always, never, or auto: on a terminal without NO_COLOR.',
 }
 
-/**
- * The flags of all commands. The parser must know them: otherwise the value of another command's flag would become a reference.
- */
+/** The flags of all commands. Otherwise the parser would read the value of another command's flag as a reference. */
 const knownFlags: readonly Flag[] = [...referenceFlags, ...inputFlags, jsonFlag, colorFlag]
 
 const namespaceHint = ' Name one namespace with -n.'
@@ -99,7 +97,7 @@ const hints: ReadonlySet<string | undefined> = new Set([namespaceHint, kustomize
 
 const lineBreak = 'The argument contains a line break. Pass lines on stdin: kubectl apply -f k8s/ | rollout-gate wait -'
 
-/** Flags of kubectl that users may try, each with our equivalent flag or a hint. */
+/** Flags of kubectl that are not accepted, with the name of the equivalent flag or a hint. */
 const kubectlFlags: Readonly<Record<string, string>> = {
   '--tail': 'log-lines',
   '--follow': 'stream-logs',
@@ -111,19 +109,19 @@ const kubectlFlags: Readonly<Record<string, string>> = {
   '--kustomize': kustomizeHint,
 }
 
-/** The arguments of a command. Flags have their long names; a switch without a value is `true`. */
+/** The arguments of a command. Flags have their long names. A switch without a value is `true`. */
 export interface Arguments {
   /** Flags of the command and of the gate. */
   readonly flags: ReadonlyMap<string, string>
-  /** Flags of all references that are no inputs: `selector`, `all`, `for`, `revision`. */
+  /** Flags that apply to all references, and are no inputs: `selector`, `all`, `for`, `revision`. */
   readonly referenceFlags: ReadonlyMap<string, string>
-  /** How the user wrote each flag: `-n`. */
+  /** Each flag as the user wrote it: `-n`. */
   readonly writtenFlags: ReadonlyMap<string, string>
-  /** The words of each reference: `-`, `deployment/web`, or `deploy` and names. A quoted reference is one word with blanks. */
+  /** The words of each reference: `-`, `deployment/web`, or `deploy` and names. A quoted reference is one word. */
   readonly references: readonly (readonly string[])[]
   /** The options that a quoted reference may have. */
   readonly referenceOptions: readonly string[]
-  /** The files of a command that takes no references. */
+  /** The files of a command that takes files, not references. */
   readonly files: readonly string[]
   readonly mistakes: readonly Mistake[]
 }
@@ -132,32 +130,29 @@ export interface Arguments {
 export interface Grammar {
   readonly takes: 'references' | 'files'
   readonly flags: readonly Flag[]
-  /** The options of references that the command accepts, if it does not accept all. */
+  /** The options that a quoted reference may have; absent if all are accepted. */
   readonly referenceOptions?: readonly (typeof allReferenceOptions)[number][]
 }
 
-/** The options that a quoted reference of a command may have. */
+/** The options that a quoted reference may have; none if the command takes files. */
 function referenceOptionsOf({ takes, referenceOptions = allReferenceOptions }: Grammar): readonly string[] {
   return takes === 'references' ? referenceOptions : []
 }
 
-/** The flags of all references that a command accepts besides its own flags. */
+/** The flags that a command accepts for all its references, besides its own flags. */
 export function referenceFlagsOf(grammar: Grammar): readonly Flag[] {
   return referenceFlags.filter(({ name }) => referenceOptionsOf(grammar).includes(name))
 }
 
-/** The options of a quoted reference, as the help lists them. */
-export function shownReferenceOptions(grammar: Grammar): string {
+/** The options of a quoted reference, as the help lists them: `-n, --timeout`. */
+export function referenceOptionsText(grammar: Grammar): string {
   const short = new Map([...referenceFlags, ...inputFlags].map((flag) => [flag.name, flag.short]))
   return referenceOptionsOf(grammar)
     .map((name) => (short.get(name) === undefined ? `--${name}` : `-${short.get(name)}`))
     .join(', ')
 }
 
-/**
- * Reads the arguments of a command. Flags may be anywhere, and apply to all references, as in kubectl. Never throws:
- * mistakes are collected.
- */
+/** Reads the arguments of a command. Flags apply to all references, wherever they are. Mistakes are collected. */
 export function readArguments(argv: readonly string[], grammar: Grammar): Arguments {
   return new ArgumentReader(argv, grammar).read()
 }
@@ -196,7 +191,7 @@ class ArgumentReader {
       if (token.kind !== 'option') continue
       const { rawName, index, inlineValue } = token
       const name = otherNames[token.name] ?? token.name
-      // `-n=shop` means `-n shop`
+      // `-n=shop` means `-n shop`.
       const value = inlineValue && !rawName.startsWith('--') ? token.value?.replace(/^=/, '') : token.value
       this.#addFlag(name, rawName, value, inlineValue === true, index)
     }
@@ -212,7 +207,7 @@ class ArgumentReader {
   }
 
   #addWord(word: string, index: number): void {
-    // A word after an unknown flag is most likely its value.
+    // After an unknown flag, a word is most likely the value of the flag.
     if (this.#unknown.has(index - 1) && !word.includes('/')) return
     if (this.#grammar.takes === 'files') {
       this.#files.push(word)
@@ -235,22 +230,22 @@ class ArgumentReader {
       this.#addUnknown(rawName, index, isInline)
     } else if (flag.value === undefined) {
       const choices = flag.choices ?? []
-      if (value === undefined) this.#put(flag.name, rawName, switchValue(choices, flag === negated))
+      if (value === undefined) this.#setFlag(flag.name, rawName, switchValue(choices, flag === negated))
       else if (flag === negated || choices.length === 0)
         addMistake(`It takes no value. Leave out ${quote(`=${value}`)}.`)
-      else if (choices.includes(value)) this.#put(flag.name, rawName, value)
+      else if (choices.includes(value)) this.#setFlag(flag.name, rawName, value)
       else addMistake(`${quote(value)} is not one of ${choices.join(', ')}.`)
     } else if (value === undefined || value === '' || (!isInline && /^-./.test(value))) {
       addMistake(`It has no value. Write ${rawName}${rawName.startsWith('--') ? '=' : ' '}${flag.value}.`)
     } else if (flag.choices?.includes(value) === false) {
       addMistake(`${quote(value)} is not one of ${flag.choices.join(', ')}.`)
     } else {
-      this.#put(flag.name, rawName, value)
+      this.#setFlag(flag.name, rawName, value)
     }
   }
 
   #addUnknown(rawName: string, index: number, isInline: boolean): void {
-    // parseArgs reads `-web` as three flags. Only one mistake is reported.
+    // `parseArgs` reads `-web` as three flags, but only one mistake is reported.
     if (this.#unknown.has(index)) return
     if (!isInline) this.#unknown.add(index)
     const input = rawName.startsWith('--') ? rawName : (this.#argv[index] ?? rawName)
@@ -265,23 +260,23 @@ class ArgumentReader {
     return didYouMean(input, this.#accepted.keys(), '--') || ' --help lists all flags.'
   }
 
-  #put(name: string, rawName: string, value: string): void {
+  #setFlag(name: string, rawName: string, value: string): void {
     const isOfReferences = referenceFlags.some((flag) => flag.name === name)
     const flags = isOfReferences ? this.#referenceFlags : this.#flags
     const before = flags.get(name)
     this.#writtenFlags.set(name, rawName)
     if (before === undefined) flags.set(name, value)
     else if (this.#accepted.get(name)?.repeats) flags.set(name, `${before}\n${value}`)
-    else this.#mistakes.push({ input: rawName, message: `It is given twice. ${this.#explainTwice(name)}` })
+    else this.#mistakes.push({ input: rawName, message: `It is given twice. ${this.#repetitionHint(name)}` })
   }
 
-  #explainTwice(name: string): string {
+  #repetitionHint(name: string): string {
     if (!referenceOptionsOf(this.#grammar).includes(name)) return 'Keep one of them.'
     return "It stands for all references. One with a value of its own is written in quotes: 'job/migrate --timeout=20m'."
   }
 }
 
-/** Whether a word after this reference may be another name of the same kind: `deploy web api`. */
+/** Whether the next word may be another name of the same kind, as in `deploy web api`. */
 function canTakeMoreNames([kind = '']: readonly string[]): boolean {
   return kind !== '-' && !/[/\s]/.test(kind)
 }

@@ -8,33 +8,35 @@ import {
   inputFlags,
   jsonFlag,
   referenceFlagsOf,
+  referenceOptionsText,
   replayFlags,
-  shownReferenceOptions,
 } from './arguments.ts'
 import { merge, record, replay, wait } from './gate-commands.ts'
 import type { CommandContext } from './output.ts'
 import { changes, status, trace, why } from './view-commands.ts'
 
-/** A command: its arguments, help and function. */
+/* The table of commands, and their help. */
+
+/** A command: its arguments, its help, and the function that runs it. */
 export interface Command extends Grammar {
   readonly name: string
-  /** The arguments after the name: `REFERENCE…`. */
+  /** The arguments, as the help shows them: `REFERENCE…`. */
   readonly usage: string
-  /** One line for the list of commands. */
+  /** One line in the list of commands. */
   readonly summary: string
-  /** Paragraphs for the command's help. */
+  /** The paragraphs of the command's help. */
   readonly description: string
-  /** What the user types after the program's name, and what it does. */
+  /** Each example has the arguments of the program, and what they do. */
   readonly examples: readonly (readonly [typed: string, does: string])[]
-  /** Resolves to the exit code. */
+  /** Runs the command. Resolves to the exit code. */
   readonly run: (args: Arguments, context: CommandContext) => Promise<number>
 }
 
-function inputFlagsNamed(...names: string[]): readonly Flag[] {
+function findInputFlags(...names: string[]): readonly Flag[] {
   return inputFlags.filter(({ name }) => names.includes(name))
 }
 
-const clusterFlags = inputFlagsNamed('kubeconfig', 'context', 'namespace')
+const clusterFlags = findInputFlags('kubeconfig', 'context', 'namespace')
 
 const recordingFlags: readonly Flag[] = [
   {
@@ -62,9 +64,9 @@ const changesGrammar = {
       default: 'text',
     },
     { name: 'until-ready', description: 'End when all objects are ready.' },
-    ...inputFlagsNamed('manifests'),
+    ...findInputFlags('manifests'),
     ...recordingFlags,
-    ...inputFlagsNamed('settle-time', 'max-restarts'),
+    ...findInputFlags('settle-time', 'max-restarts'),
     ...clusterFlags,
     colorFlag,
   ],
@@ -122,10 +124,10 @@ export const commands: readonly Command[] = [
     takes: 'references',
     referenceOptions: ['namespace', 'selector', 'all', 'for'],
     flags: [
-      ...inputFlagsNamed('manifests'),
+      ...findInputFlags('manifests'),
       { name: 'all-namespaces', short: 'A', description: 'Look at everything in all namespaces.' },
       ...recordingFlags,
-      ...inputFlagsNamed('settle-time', 'max-restarts', 'health-check-exprs', 'log-lines'),
+      ...findInputFlags('settle-time', 'max-restarts', 'health-check-exprs', 'log-lines'),
       ...clusterFlags,
       jsonFlag,
       colorFlag,
@@ -163,7 +165,7 @@ export const commands: readonly Command[] = [
     takes: 'files',
     flags: [
       { name: 'summary', description: 'Print the summary as Markdown, and the log to stderr.' },
-      ...inputFlagsNamed('on-superseded'),
+      ...findInputFlags('on-superseded'),
       jsonFlag,
       colorFlag,
     ],
@@ -189,7 +191,7 @@ export const commands: readonly Command[] = [
         description: 'The file to write; a name that ends in .gz is compressed.',
       },
       { name: 'until-ready', description: 'End when the gate is over.' },
-      ...inputFlagsNamed('manifests'),
+      ...findInputFlags('manifests'),
       ...inputFlags.filter(({ name }) => name !== 'record'),
       colorFlag,
     ],
@@ -214,11 +216,11 @@ export const commands: readonly Command[] = [
     referenceOptions: ['namespace', 'selector', 'all', 'for', 'timeout'],
     flags: [
       { name: 'until-ready', description: 'End when the resource is ready.' },
-      ...inputFlagsNamed('manifests'),
+      ...findInputFlags('manifests'),
       ...recordingFlags,
-      ...inputFlagsNamed('settle-time', 'max-restarts'),
-      // `trace` does not have the gate's default timeout: it runs until Ctrl-C.
-      ...inputFlagsNamed('timeout').map((flag) => ({ ...flag, default: undefined })),
+      ...findInputFlags('settle-time', 'max-restarts'),
+      // `trace` has no default timeout, because it runs until Ctrl-C.
+      ...findInputFlags('timeout').map((flag) => ({ ...flag, default: undefined })),
       ...clusterFlags,
       colorFlag,
     ],
@@ -263,7 +265,7 @@ export const commands: readonly Command[] = [
     ],
     takes: 'files',
     flags: [],
-    // Loaded when used, to keep the start of the other commands short.
+    // Loaded on use, so that other commands start faster.
     run: async (args, context) => (await import('./completion.ts')).completion(args, context),
   },
 ]
@@ -271,14 +273,14 @@ export const commands: readonly Command[] = [
 const helpWidth = 100
 
 export function renderHelp(program: string): string {
-  return lines(
+  return joinLines(
     `Usage: ${program} COMMAND …`,
     '',
     'Watches Kubernetes rollouts, and reports how they end and why.',
     '',
-    ...table(commands.map(({ name, usage, summary }) => [`${name} ${usage}`, summary])),
+    ...twoColumns(commands.map(({ name, usage, summary }) => [`${name} ${usage}`, summary])),
     '',
-    ...table([
+    ...twoColumns([
       [`${program} COMMAND --help`, 'flags and examples of a command'],
       [`${program} --version`, 'the version of this program'],
     ]),
@@ -288,23 +290,23 @@ export function renderHelp(program: string): string {
 export function renderCommandHelp(program: string, command: Command): string {
   const { name, usage, description, examples } = command
   const flags = [...referenceFlagsOf(command), ...command.flags.filter((flag) => !flag.hidden), helpFlag]
-  const ofReferences = `Flags stand for all references, wherever they are. A reference in quotes has options of its own, such as 'job/migrate -n jobs': ${shownReferenceOptions(command)}.`
-  return lines(
+  const ofReferences = `Flags stand for all references, wherever they are. A reference in quotes has options of its own, such as 'job/migrate -n jobs': ${referenceOptionsText(command)}.`
+  return joinLines(
     `Usage: ${program} ${name} ${usage} [flags]`,
     '',
     ...description.split('\n').flatMap((paragraph) => wrapWords(paragraph, helpWidth)),
     '',
     'Examples:',
-    ...table(examples.map(([typed, does]) => [`${program} ${typed}`, does])),
+    ...twoColumns(examples.map(([typed, does]) => [`${program} ${typed}`, does])),
     ...(command.takes === 'references' ? ['', ...wrapWords(ofReferences, helpWidth)] : []),
     '',
     'Flags:',
-    ...table(flags.map((flag) => [flagForm(flag), describeFlag(flag)])),
+    ...twoColumns(flags.map((flag) => [flagUsage(flag), describeFlag(flag)])),
   )
 }
 
 /** A flag as the help lists it: `-n, --namespace=NAMESPACE`. */
-function flagForm({ name, short, value, choices }: Flag): string {
+function flagUsage({ name, short, value, choices }: Flag): string {
   const takes = value !== undefined ? `=${value}` : choices?.includes('auto') ? `=${choices.join('|')}` : ''
   const shown = choices?.[0] === 'true' ? `[no-]${name}` : name
   return `${short === undefined ? '    ' : `-${short}, `}--${shown}${takes}`
@@ -314,11 +316,8 @@ function describeFlag({ description, default: fallback }: Flag): string {
   return fallback ? `${description} Default: ${fallback}.` : description
 }
 
-/**
- * The lines of a table with two columns. If the first cell of a row is too wide, the second cell begins on the next
- * line.
- */
-function table(rows: readonly (readonly [string, string])[]): string[] {
+/** The lines of a table with two columns. If the first cell of a row is too wide, the second is on the next line. */
+function twoColumns(rows: readonly (readonly [string, string])[]): string[] {
   const maxColumn = 34
   const column = Math.max(...rows.map(([first]) => first.length).filter((length) => length <= maxColumn), 0)
   return rows.flatMap(([first, second]) => {
@@ -329,6 +328,6 @@ function table(rows: readonly (readonly [string, string])[]): string[] {
   })
 }
 
-function lines(...all: string[]): string {
+function joinLines(...all: string[]): string {
   return `${all.map((line) => line.trimEnd()).join('\n')}\n`
 }

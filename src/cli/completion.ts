@@ -3,7 +3,11 @@ import { knownKinds } from '../lifecycle/rules.ts'
 import { type Arguments, type Flag, type Grammar, helpFlag, readArguments, referenceFlagsOf } from './arguments.ts'
 import { type CommandContext, endWithMistakes, printLines } from './output.ts'
 
-/** Each script prints what `__complete SHELL WORDS…` prints, one candidate a line. After `/` or `=`, no space follows. */
+/* Completes words in a shell: prints the scripts for shells, and the candidates for a word. */
+
+/**
+ * Each script calls `__complete SHELL WORDS…`, which prints one candidate per line, and adds no space after `/` or `=`.
+ */
 const scripts: Readonly<Record<string, string>> = {
   bash: `_rollout_gate() {
   local IFS=$'\\n'
@@ -33,7 +37,7 @@ complete -c rollout-gate -a '(__rollout_gate_complete)'
 
 const shells = Object.keys(scripts)
 
-/** `completion`: prints the script of a shell. Returns the exit code. */
+/** The command `completion`: prints the script for a shell. Returns the exit code. */
 export async function completion({ files, mistakes }: Arguments, context: CommandContext): Promise<number> {
   const [shell = '', ...others] = files
   const script = Object.hasOwn(scripts, shell) && others.length === 0 ? scripts[shell] : undefined
@@ -52,10 +56,7 @@ interface CompletedCommand extends Grammar {
   readonly name: string
 }
 
-/**
- * `__complete SHELL WORDS…`: prints the commands, flags, values and kinds that the last word may become, one a line. Asks no
- * cluster. Returns 0.
- */
+/** `__complete SHELL WORDS…`: prints the candidates for the last word, one per line. Reads no cluster. Returns 0. */
 export function complete(
   [shell = '', ...written]: readonly string[],
   commands: readonly CompletedCommand[],
@@ -66,7 +67,7 @@ export function complete(
   const candidates = candidatesFor(commands, words.slice(0, -1), current).filter(
     (each) => each.startsWith(current) && /^[\w./:@=!-]+$/.test(each),
   )
-  // bash completes only what follows the last `=` of a word.
+  // bash completes only the part of a word after the last `=`.
   const prefix = shell === 'bash' ? current.slice(0, current.indexOf('=') + 1) : ''
   printLines(
     context.stdout,
@@ -75,7 +76,7 @@ export function complete(
   return 0
 }
 
-/** Joins a flag with its value: bash passes `--namespace=shop` as three words. */
+/** Joins flags and their values, because bash passes `--namespace=shop` as three words. */
 function joinAssignments(words: readonly string[]): readonly string[] {
   const joined: string[] = []
   for (const word of words) {
@@ -110,10 +111,7 @@ function findFlag(flags: readonly Flag[], written: string): Flag | undefined {
   return flags.find(({ name, short }) => written === `--${name}` || (short !== undefined && written === `-${short}`))
 }
 
-/**
- * The kinds, such as `deployment/`. After a kind without a slash, the next word is a name: only the cluster contains
- * names, so there is no candidate.
- */
+/** The kinds: `deployment/`. None if the word is a name, after a kind without a slash: only the cluster has names. */
 function kindCandidates(current: string, { references }: Arguments): readonly string[] {
   const [kindBefore = ''] = references.at(-1) ?? []
   const isNamed = !/[/\s]/.test(kindBefore) && kindBefore !== '-' && kindBefore !== ''

@@ -8,11 +8,11 @@ import { LogPrinter, renderMergedLog } from '../report/log.ts'
 import { redactRecord } from '../report/redact-record.ts'
 import { gateRollout, runOnCluster } from '../run/start-run.ts'
 import type { Arguments } from './arguments.ts'
-import { inputsAmong, onFlag, runWithInputs } from './inputs.ts'
+import { inputValues, nameFlagInMistakes, runWithInputs } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
-  connectionOf,
+  connectionOptions,
   endWithMistakes,
   exitCodeOf,
   logStyle,
@@ -24,12 +24,12 @@ import {
 } from './output.ts'
 import { openTerminalLog, type TerminalLog } from './terminal-log.ts'
 
-/* The commands that judge: `wait`, `record`, `replay`, `merge`. */
+/* The commands that run a gate or merge reports: `wait`, `record`, `replay`, `merge`. */
 
 /**
- * Prints the log of a gate while the gate runs and, with `--json`, the report.
- * @param output where the log is printed
- * @param gate runs the gate with this log, and resolves to its record
+ * Prints the log of a gate while it runs, and with `--json` the report.
+ * @param output the stream of the log
+ * @param gate runs the gate with the log, and resolves to the record
  */
 async function printGate(
   output: Output,
@@ -53,7 +53,7 @@ export function wait(args: Arguments, context: CommandContext): Promise<number> 
   const { stdout, stderr, cancelled } = context
   const isJson = args.flags.has('json')
   return runWithInputs('wait', args, context, { isReported: isJson }, async (read) => {
-    const connection = connectionOf(context)
+    const connection = connectionOptions(context)
     const record = await printGate(isJson ? stderr : stdout, args, context, (reporter) =>
       gateRollout({ ...read, ...connection, purpose: 'gate', reporter, cancelled }),
     )
@@ -63,9 +63,9 @@ export function wait(args: Arguments, context: CommandContext): Promise<number> 
   })
 }
 
-/** Writes the summary. If the file cannot be written, prints a message; the exit code does not change. */
+/** Writes the summary. If this fails, prints a message, but the exit code stays the same. */
 async function writeSummary(file: string, record: EndedRunRecord, { stdout, stderr }: CommandContext): Promise<void> {
-  // Loaded when used, to keep the start short.
+  // Loaded on use, so that the program starts faster.
   const { renderSummary } = await import('../report/summary.ts')
   await writeFile(file, renderSummary(redactRecord(record, stdout.redact))).catch((error: unknown) =>
     printMessage(stderr, `--summary ${file}: It cannot be written: ${errorText(error)}.`),
@@ -73,8 +73,8 @@ async function writeSummary(file: string, record: EndedRunRecord, { stdout, stde
 }
 
 /**
- * `record`: writes to a file everything that a gate would watch. Ends when cancelled, even after the verdict; with
- * `--until-ready`, ends with the gate. Returns the exit code.
+ * `record`: writes everything that a gate would watch to a file. It ends when it is cancelled; with `--until-ready`, at
+ * the end of the gate. Returns the exit code.
  */
 export function record(args: Arguments, context: CommandContext): Promise<number> {
   const { stdout, cancelled } = context
@@ -82,7 +82,7 @@ export function record(args: Arguments, context: CommandContext): Promise<number
   const mistakes = path === '' ? [{ input: '--output', message: 'Name the file to write: -o rollout.ndjson.gz' }] : []
   return runWithInputs('record', args, context, { mistakes }, async (read) => {
     const inputs = { ...read.inputs, record: path }
-    const options = { ...read, ...connectionOf(context), cancelled, requiresRecording: true }
+    const options = { ...read, ...connectionOptions(context), cancelled, requiresRecording: true }
     if (args.flags.has('until-ready')) {
       const record = await printGate(stdout, args, context, (reporter) =>
         gateRollout({ ...options, purpose: 'gate', reporter, inputs }),
@@ -100,7 +100,7 @@ export function record(args: Arguments, context: CommandContext): Promise<number
 
 interface ReplayOptions {
   readonly args: Arguments
-  /** Inputs that replace the recorded ones. */
+  /** Values of inputs that replace the recorded values. */
   readonly overrides: Readonly<Record<string, string>>
   readonly isJson: boolean
 }
@@ -108,8 +108,8 @@ interface ReplayOptions {
 /** `replay`: prints the verdict of each recording in order. Returns the highest exit code. */
 export async function replay(args: Arguments, context: CommandContext): Promise<number> {
   const { flags, files } = args
-  const overrides = inputsAmong(flags)
-  const mistakes = [...readInputs(overrides).mistakes.map(onFlag(args)), ...args.mistakes]
+  const overrides = inputValues(flags)
+  const mistakes = [...readInputs(overrides).mistakes.map(nameFlagInMistakes(args)), ...args.mistakes]
   if (files.length === 0) mistakes.push({ input: 'FILE', message: 'Name the recording to replay.' })
   if (mistakes.length > 0) return endWithMistakes(new UserError(mistakes), context)
   const options = { args, overrides, isJson: flags.has('json') }
@@ -133,7 +133,7 @@ async function replayFile(
   const { stdout, stderr, cancelled, secrets } = context
   const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
   const common = { purpose: 'gate', secrets, cancelled, warn, usesFlags: true } as const
-  // Loaded when used, to keep the start of the other commands short.
+  // Loaded on use, so that other commands start faster.
   const { RecordedRun } = await import('../run/recorded-run.ts')
   try {
     const print = (lines: readonly string[]) => printLines(stdout, lines)
@@ -144,7 +144,7 @@ async function replayFile(
     if (isJson) printReport(stdout, record)
     return exitCodeOf(record, run.inputs.onSuperseded)
   } catch (error) {
-    // The other files are still replayed.
+    // After a fault of this program, the other files are still replayed.
     if (!cancelled.aborted && !(error instanceof UserError)) {
       const message = `Rollout Gate itself failed on ${file}`
       printCrash(stderr, message, error)
@@ -168,14 +168,14 @@ async function replayFile(
   }
 }
 
-/** `merge`: one outcome, log, summary or report from the reports of several gates. Returns the exit code of `wait`. */
+/** `merge`: merges the reports of several gates into one outcome, log, summary or report. Returns the exit code. */
 export async function merge(args: Arguments, context: CommandContext): Promise<number> {
   const { flags, files, mistakes } = args
   const { stdout, stderr, program } = context
   const isJson = flags.has('json')
   const isSummary = flags.has('summary')
   try {
-    const { inputs, mistakes: invalid } = readInputs(inputsAmong(flags), 'merge')
+    const { inputs, mistakes: invalid } = readInputs(inputValues(flags), 'merge')
     const both: Mistake[] =
       isJson && isSummary
         ? [{ input: '--json', message: 'It cannot be combined with --summary. Keep one of them.' }]
@@ -185,8 +185,8 @@ export async function merge(args: Arguments, context: CommandContext): Promise<n
       files.length === 0
         ? [{ input: 'REPORT', message: `No report is named. Write one for each gate: ${example}` }]
         : []
-    throwMistakes([...invalid.map(onFlag(args)), ...mistakes, ...both, ...none])
-    // Loaded when used, to keep the start of the other commands short.
+    throwMistakes([...invalid.map(nameFlagInMistakes(args)), ...mistakes, ...both, ...none])
+    // Loaded on use, so that other commands start faster.
     const { readReportFiles } = await import('../report/report-files.ts')
     const { mergeReports } = await import('../report/merge-reports.ts')
     const merged = mergeReports(readReportFiles(files, process.cwd(), 'REPORT'), systemClock.now())

@@ -14,25 +14,27 @@ import type { ParsedReferences, WaitFor } from '../plan/target.ts'
 import type { RunInputs } from '../run/run-plan.ts'
 import { checkInputs } from '../run/start-run.ts'
 import { type Arguments, inputFlags } from './arguments.ts'
-import { type CommandContext, cancelledCode, connectionOf, endWithMistakes } from './output.ts'
+import { type CommandContext, cancelledCode, connectionOptions, endWithMistakes } from './output.ts'
 
-/** What a command requires of its inputs. */
+/* Reads the inputs and references of a command line. */
+
+/** The requirements of a command on its inputs. */
 export interface InputOptions {
-  /** Mistakes found in the flags of the command. */
+  /** Mistakes that the command has found in its flags. */
   readonly mistakes?: readonly Mistake[]
   /** Whether at least one reference or manifest is required. */
   readonly needsReference?: boolean
-  /** Whether the command reads no cluster, but a recording, which may name the references. */
+  /** Whether the command reads a recording, which may contain the references, and no cluster. */
   readonly isOffline?: boolean
-  /** Whether mistakes are printed as a report too. */
+  /** Whether mistakes are also printed as a report. */
   readonly isReported?: boolean
 }
 
 /**
- * Reads the inputs and references of a command line, and runs the command. Reads stdin if a reference or file is `-`. Mistakes name
- * flags instead of inputs, as the user wrote them.
- * @param command the name of the command, shown in an example
- * @param run returns the exit code
+ * Reads the inputs and references of a command line, and runs the command. If a reference or file is `-`, reads stdin.
+ * Messages of mistakes contain flags as the user wrote them, not inputs.
+ * @param command the name of the command, for an example in a message
+ * @param run runs the command, and returns the exit code
  */
 export async function runWithInputs(
   command: string,
@@ -47,17 +49,18 @@ export async function runWithInputs(
     const inputs = await readCommandInputs(command, args, context, options)
     return inputs === undefined ? cancelledCode : await run(inputs)
   } catch (error) {
-    // A cancelled command closes its connection, which makes its requests fail.
+    // The error is caused by the cancellation, which closes the connection.
     if (cancelled.aborted) return cancelledCode
     const fileFlag = flagAsWritten(args, 'manifests')
     const located = mapMistakes(error, (mistake) =>
-      onFlag(args)(mistake.input === fileFlag ? { ...mistake, input: 'manifests' } : mistake),
+      nameFlagInMistakes(args)(mistake.input === fileFlag ? { ...mistake, input: 'manifests' } : mistake),
     )
     return endWithMistakes(located, context, options.isReported ? [startedAt, systemClock.now()] : undefined)
   }
 }
 
 /**
+ * Reads the inputs of a command.
  * @returns undefined if cancelled while reading stdin
  * @throws UserError with all mistakes
  */
@@ -88,19 +91,19 @@ async function readCommandInputs(
     const example = `${program} ${command} deployment/web`
     throw new UserError([...mistakes, { input: 'REFERENCE', message: `No resource is named. Write one: ${example}` }])
   }
-  const read = readInputs({ ...inputsAmong(args.flags), resources: written.text, manifests })
-  const sources = await readObjects(manifests, manifestsOnStdin, flagAsWritten(args, 'manifests'))
+  const read = readInputs({ ...inputValues(args.flags), resources: written.text, manifests })
+  const sources = await readManifestObjects(manifests, manifestsOnStdin, flagAsWritten(args, 'manifests'))
   const ofObjects = sources.map((source) => ({
     ...source,
     references: source.references.map((each) => ({ ...each, waitFor: each.waitFor ?? written.waitFor })),
   }))
   const all = ofObjects.reduce(mergeReferences, written.parsed)
   const allMistakes = [...read.mistakes, ...mistakes]
-  return checkInputs(read.inputs, all, allMistakes, isOffline ? undefined : connectionOf(context))
+  return checkInputs(read.inputs, all, allMistakes, isOffline ? undefined : connectionOptions(context))
 }
 
-/** Reads the objects of manifests. The YAML parser is loaded only for these. */
-async function readObjects(files: string, stdin: string, input: string): Promise<ParsedReferences[]> {
+/** Reads references to the objects in manifests. The YAML parser is loaded only if there are manifests. */
+async function readManifestObjects(files: string, stdin: string, input: string): Promise<ParsedReferences[]> {
   if (files === '' && stdin === '') return []
   const { parseManifests, readManifests } = await import('../plan/read-manifests.ts')
   return [
@@ -113,17 +116,19 @@ function isStdin([word]: readonly string[]): boolean {
   return word === '-'
 }
 
-export function inputsAmong(flags: ReadonlyMap<string, string>): Record<string, string> {
+export function inputValues(flags: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries([...flags].filter(([name]) => inputFlags.some((flag) => flag.name === name)))
 }
 
-/** A flag as the user wrote it, such as `-n`; the long form if the user did not write it. */
+/** A flag as the user wrote it: `-n`. If the user did not write it, the long form. */
 export function flagAsWritten({ writtenFlags }: Pick<Arguments, 'writtenFlags'>, name: string): string {
   return writtenFlags.get(name) ?? `--${name}`
 }
 
-/** Returns a function that replaces the input of a mistake by the flag that the user wrote; if it is repeated, with the value. */
-export function onFlag(args: Pick<Arguments, 'flags' | 'writtenFlags'>): (mistake: Mistake) => Mistake {
+/**
+ * Returns a function that replaces the input in a mistake by the flag; for a repeated flag, by the flag with its value.
+ */
+export function nameFlagInMistakes(args: Pick<Arguments, 'flags' | 'writtenFlags'>): (mistake: Mistake) => Mistake {
   return (mistake) => {
     const { input, line, message } = mistake
     const flag = inputFlags.find(({ name }) => name === input)
@@ -135,20 +140,21 @@ export function onFlag(args: Pick<Arguments, 'flags' | 'writtenFlags'>): (mistak
 }
 
 interface CommandReferences {
-  /** The references as the user wrote them, one a line, without the shared flags. A recording contains this text. */
+  /** The references as the user wrote them, one per line, without shared flags. A recording contains this text. */
   readonly text: string
   readonly parsed: ParsedReferences
-  /** The shared `--for`, for all references without one of their own. */
+  /** The shared `--for`, which applies to all references that have no `--for`. */
   readonly waitFor: WaitFor | undefined
-  /** The mistakes in shared flags, each once. */
+  /** The mistakes in shared flags. Each is contained once, not for each reference. */
   readonly mistakes: readonly Mistake[]
 }
 
 /**
- * Reads the references of a command line. Flags outside quotes are shared by all references. The lines of stdin replace `-`.
- * @param stdin empty unless `-` is among the references
- * @param options.hasManifests whether objects are named by manifests too
- * @param options.isOptional whether no reference is required; by default only with manifests
+ * Reads the references of a command line. All references share the flags outside of quotes. The lines of stdin replace
+ * `-`.
+ * @param stdin empty unless a reference is `-`
+ * @param options.hasManifests whether manifests name objects too
+ * @param options.isOptional whether there may be no reference; by default, if there are manifests
  */
 export function readReferences(
   args: Omit<Arguments, 'files' | 'mistakes'>,
@@ -178,7 +184,7 @@ export function readReferences(
   return { text: lines.map(({ text }) => text).join('\n'), parsed, waitFor, mistakes }
 }
 
-/** The line of an argument. A reference in quotes is one word that is written like a line. */
+/** Converts an argument to a line of references. A quoted reference already has the form of a line. */
 function argumentLine(words: readonly string[]): ReferenceLine {
   const [text = ''] = words
   const place = { input: words.join(' ') }
@@ -189,7 +195,7 @@ function textLines(text: string, input: string): ReferenceLine[] {
   return text === '' ? [] : splitReferenceLines(text.replace(/\r?\n$/, ''), input)
 }
 
-/** Checks the flags that all references share. The objects of manifests share `--for` too. */
+/** Reads the flags that all references share. `--for` applies to the objects of manifests too. */
 function readSharedFlags(args: Pick<Arguments, 'referenceFlags' | 'writtenFlags'>) {
   const shared = new Map(args.referenceFlags)
   const mistakes: Mistake[] = []
@@ -197,11 +203,11 @@ function readSharedFlags(args: Pick<Arguments, 'referenceFlags' | 'writtenFlags'
     void mistakes.push({ input: flagAsWritten(args, name), message })
   const { waitFor } = readFlagValues(shared, addMistakeOf(shared.has('for') ? 'for' : 'revision'))
   if (waitFor === undefined) shared.delete('for')
-  // Without the flag, the mistake is not reported again for each reference.
+  // The flag is removed, so that the mistake is not reported again for each reference.
   if (mistakes.length > 0) shared.delete('revision')
   const before = mistakes.length
   readSelector(shared, addMistakeOf(shared.has('selector') ? 'selector' : 'all'))
-  // With `--all`, a kind without a name is not reported as a second mistake.
+  // `--all` is added, so that a kind without a name is not reported as a second mistake.
   if (mistakes.length > before) shared.set('all', 'true').delete('selector')
   return { waitFor, mistakes, shared }
 }

@@ -7,16 +7,16 @@ import { readArguments } from './arguments.ts'
 import { commands, renderCommandHelp, renderHelp } from './commands.ts'
 import { type CommandContext, misconfiguredCode, printCrash, printMessage, redactOutput } from './output.ts'
 
-/** Runs the command line: the only place that uses the process and catches all errors. */
+/** Runs the command line. Only this function uses the process and catches all errors. */
 export async function runCli(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   const cancelled = new AbortController()
   const cancel = () => cancelled.abort()
-  // Without a listener, the second Ctrl-C ends the process at once.
+  // With `once`, the listener is gone after the first Ctrl-C, so a second one ends the process.
   process.once('SIGINT', cancel).once('SIGTERM', cancel)
   const secrets = new Secrets()
   const outputEnded = new AbortController()
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader of a pipe may exit first: `rollout-gate wait … | head`.
+    // The reader of a pipe may end first, as in `rollout-gate wait … | head`: this is no error.
     if (error.code !== 'EPIPE' && !outputEnded.signal.aborted)
       printMessage(context.stderr, `The output cannot be written: ${error.message}.`)
     outputEnded.abort()
@@ -41,7 +41,7 @@ export async function runCli(argv: readonly string[] = process.argv.slice(2)): P
   }
 }
 
-/** Finds the command and runs it. Returns the exit code. */
+/** Finds and runs the command. Returns the exit code. */
 export async function runCommandLine(
   [first = '', ...rest]: readonly string[],
   context: CommandContext,
@@ -57,11 +57,11 @@ export async function runCommandLine(
     output.write(command === undefined ? renderHelp(program) : renderCommandHelp(program, command))
     return first === '' ? misconfiguredCode : 0
   }
-  // The scripts of the command `completion` call it.
+  // The scripts that `completion` prints call this command.
   if (first === '__complete') return (await import('./completion.ts')).complete(rest, commands, context)
   const command = commands.find(({ name }) => name === first)
   if (command === undefined) {
-    printMessage(stderr, describeMistake({ input: program, message: explainNoCommand(first, program) }))
+    printMessage(stderr, describeMistake({ input: program, message: unknownCommandMessage(first, program) }))
     return misconfiguredCode
   }
   const args = readArguments(rest, command)
@@ -70,21 +70,21 @@ export async function runCommandLine(
   return 0
 }
 
-function explainNoCommand(word: string, program: string): string {
+function unknownCommandMessage(word: string, program: string): string {
   const names = commands.map(({ name }) => name)
   if (word.includes('/')) return `Write a command before it: ${program} wait ${word}`
   const hint = didYouMean(word, names) || ` There are ${names.join(', ')}.`
   return `There is no command ${quote(word)}.${hint}`
 }
 
-/** The name of the program in messages: `rollout-gate`. If kubectl runs it as a plugin: `kubectl rollout-gate`. */
+/** The name of the program in messages: `rollout-gate`; as a plugin of kubectl, `kubectl rollout-gate`. */
 function programName(path: string): string {
   const name = basename(path).replace(/\.(js|ts|exe)$/, '')
   if (name.startsWith('kubectl-')) return `kubectl ${name.slice('kubectl-'.length).replaceAll('_', '-')}`
   return name === 'cli' || name === '' ? 'rollout-gate' : name
 }
 
-/** All of stdin; empty if cancelled. */
+/** Reads all of stdin. Empty if cancelled. */
 async function readStdin(signal: AbortSignal): Promise<string> {
   const stop = () => process.stdin.destroy()
   signal.addEventListener('abort', stop)

@@ -8,7 +8,9 @@ import { type EndedRunRecord, misconfiguredRecord, type RunRecord } from '../gat
 import { printableJson, safeLine, safeLines } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'
 
-/** A stream that a command writes to: stdout, stderr, or a stream of a test. */
+/* The output of commands: redacted streams, messages, exit codes, and a screen that is redrawn. */
+
+/** A stream to which a command writes: stdout, stderr, or a stream of a test. */
 export interface Output {
   write(text: string): unknown
   readonly isTTY?: boolean
@@ -17,53 +19,53 @@ export interface Output {
   hasColors?(): boolean
 }
 
-/** A stream that replaces secrets. Code that cuts, folds or quotes a text must redact the text before, with `redact`. */
+/** A stream that redacts secrets. Code that cuts, wraps or quotes a text must first call `redact`. */
 export interface RedactedStream extends Output {
   readonly redact: (text: string) => string
 }
 
-/** The streams, environment and signals of the process, as a command uses them. */
+/** The process as a command uses it: streams, environment and signals. */
 export interface CommandContext {
   readonly stdout: RedactedStream
   readonly stderr: RedactedStream
   readonly env: Readonly<Record<string, string | undefined>>
   /** The name of the program: `rollout-gate`, `kubectl rollout-gate`. */
   readonly program: string
-  /** The secrets that all output redacts. Commands add the secrets that they read. */
+  /** The secrets to redact in all output. Commands add the secrets that they read. */
   readonly secrets: Secrets
   /** Aborted at the first Ctrl-C. */
   readonly cancelled: AbortSignal
-  /** Aborted when stdout can no longer be written. The verdict of a gate does not depend on its output; a view ends. */
+  /** Aborted when stdout can no longer be written. A view then ends, but a gate continues. */
   readonly outputEnded: AbortSignal
   readStdin(): Promise<string>
 }
 
-/** Returns a stream that redacts secrets in everything that is written to `output`. */
+/** Wraps a stream, so that secrets are redacted in everything that is written. */
 export function redactOutput(output: Output, { redact }: Secrets): RedactedStream {
-  // The size of the terminal may change, so it is read from the stream each time: the stream is the prototype.
+  // The stream is the prototype, because the size of the terminal may change and must be read each time.
   const changing = Object.create(output) as Output
   const write = (text: string) => output.write(redact(text))
   return Object.assign(changing, { redact, write, hasColors: () => output.hasColors?.() === true })
 }
 
-/** @param flag the value of `--color`, which takes precedence over the stream and the environment */
+/** Whether to print colours. @param flag the value of `--color`, which takes precedence over stream and environment */
 export function usesColor(output: Output, flag: string | undefined): boolean {
   if (flag === 'always' || flag === 'never') return flag === 'always'
   return output.isTTY === true && output.hasColors?.() === true
 }
 
-/** Whether lines can be redrawn in place. */
+/** Whether the stream is a terminal on which lines can be redrawn in place. */
 export function isInteractive({ isTTY }: Output, env: CommandContext['env']): boolean {
   return isTTY === true && !env['CI'] && env['TERM'] !== 'dumb'
 }
 
 export interface LogStyle {
   readonly color: boolean
-  /** Print evidence in groups, which GitHub's job log collapses. */
+  /** Whether to print evidence as groups, which GitHub's job log folds. */
   readonly groups: boolean
 }
 
-/** @param flags of the command line */
+/** The style of a log. @param flags the flags of the command line */
 export function logStyle(
   output: Output,
   flags: ReadonlyMap<string, string>,
@@ -77,13 +79,13 @@ export function printLines(output: Output, lines: readonly string[]): void {
   output.write(lines.map((line) => `${line}\n`).join(''))
 }
 
-/** Prints text as one line that is safe in a terminal. */
+/** Prints a text as one line that is safe in a terminal. */
 export function printMessage(output: RedactedStream, text: string): void {
   output.write(`${safeLine(output.redact(text))}\n`)
 }
 
-/** The options of a command's connection to the cluster. */
-export function connectionOf({ secrets, stderr }: Pick<CommandContext, 'secrets' | 'stderr'>) {
+/** The options that a command passes for its connection to the cluster. */
+export function connectionOptions({ secrets, stderr }: Pick<CommandContext, 'secrets' | 'stderr'>) {
   return {
     mask: () => {},
     secrets,
@@ -94,9 +96,9 @@ export function connectionOf({ secrets, stderr }: Pick<CommandContext, 'secrets'
 }
 
 /**
- * Prints the mistakes of invalid input. Returns the exit code.
- * @param report the start and end of the gate, for a report; without them, no report is printed
- * @throws `error`, if it is no UserError
+ * Prints the mistakes in an error. Returns the exit code.
+ * @param report the start and end of the gate, if a report must be printed too
+ * @throws the error itself, if it is no UserError
  */
 export function endWithMistakes(
   error: unknown,
@@ -109,13 +111,13 @@ export function endWithMistakes(
   return misconfiguredCode
 }
 
-/** Prints an error that is a fault of this program. */
+/** Prints an unexpected error: a fault of this program. */
 export function printCrash(output: RedactedStream, message: string, error: unknown): void {
   printMessage(output, `${message}. Please report it with the lines below.`)
   printLines(output, safeLines(output.redact(inspect(error))))
 }
 
-/** The report of a gate or of a single check as one line of JSON. */
+/** Prints the report of a gate or single check as one line of JSON. */
 export function printReport(output: Output, record: RunRecord): void {
   output.write(`${printableJson(buildReport(record))}\n`)
 }
@@ -133,12 +135,12 @@ export function exitCodeOf(record: EndedRunRecord, onSuperseded: 'fail' | 'pass'
 
 const hideCursor = '\x1b[?25l'
 const showCursor = '\x1b[?25h'
-/** Turns line wrapping off: wide characters must not make a line of the block take two rows. */
+/** Turns line wrapping off. Otherwise a line with wide characters could take two rows. */
 const noWrap = '\x1b[?7l'
 const wrap = '\x1b[?7h'
 const clearBelow = '\x1b[0J'
 
-/** A block of lines at the bottom of a terminal, redrawn in place below permanent lines. */
+/** Draws a block of lines at the bottom of a terminal, below permanent lines, and redraws the block in place. */
 export class Screen {
   readonly #output: Output
   #drawn: readonly string[] = []
@@ -155,7 +157,7 @@ export class Screen {
     return this.#output.rows || 24
   }
 
-  /** Prints permanent lines, and the block below them. */
+  /** Prints permanent lines, and redraws the block below. */
   print(lines: readonly string[], block: readonly string[]): void {
     const above = lines.map((line) => `${line}\n`).join('')
     const below = block.map((line) => `${line}\n`).join('')
@@ -165,7 +167,7 @@ export class Screen {
     this.#drawn = block
   }
 
-  /** Removes the block and restores the cursor. */
+  /** Removes the block, and restores the cursor. */
   close(): void {
     if (this.#drawn.length === 0) return
     this.#output.write(`${this.#erase()}${showCursor}`)
@@ -174,7 +176,7 @@ export class Screen {
 
   #erase(): string {
     if (this.#drawn.length === 0) return ''
-    // A terminal that became narrower has wrapped the lines.
+    // If the terminal has become narrower, it has wrapped lines of the block.
     const rows = this.#drawn.reduce((sum, line) => {
       return sum + Math.max(1, Math.ceil(withoutEscapes(line).length / this.columns))
     }, 0)

@@ -15,18 +15,17 @@ import {
   Screen,
 } from './output.ts'
 
-/** How often the state on a terminal is drawn, in milliseconds: it shows elapsed times in whole seconds. */
+/* The log of a gate on the command line; on a terminal, with the state of the open targets below. */
+
+/** The interval at which the state is redrawn: it shows elapsed times in whole seconds. */
 const redrawMs = 1_000
 
 interface TerminalLogOptions extends LogStyle {
-  /** Draw the present state below the log. */
+  /** Whether to draw the present state below the log. */
   readonly drawsState: boolean
 }
 
-/**
- * Opens the log of a gate on the command line.
- * @param flags of the command line
- */
+/** Opens the log of a gate. @param flags the flags of the command line */
 export function openTerminalLog(
   output: Output,
   flags: ReadonlyMap<string, string>,
@@ -35,12 +34,12 @@ export function openTerminalLog(
   const { env, cancelled } = context
   const style = logStyle(output, flags, context)
   const log = new TerminalLog(output, { ...style, drawsState: isInteractive(output, env) })
-  // Restore the terminal at the first Ctrl-C: a second one may end the process at once.
+  // The terminal must be restored at the first Ctrl-C, because a second one may end the process at once.
   cancelled.addEventListener('abort', () => log.close())
   return log
 }
 
-/** Prints the log of a gate and, on a terminal, draws the state of the open targets below it. */
+/** Prints the log of a gate. On a terminal, draws the state of the open targets below the log. */
 export class TerminalLog extends LogPrinter implements Reporter {
   readonly #output: Output
   readonly #options: TerminalLogOptions
@@ -55,7 +54,7 @@ export class TerminalLog extends LogPrinter implements Reporter {
     this.#screen = new Screen(output)
   }
 
-  /** Draws the state until `close`. */
+  /** Prints the header. Then draws the state until `close` is called. */
   override onStart(present: () => RunRecord, notices: readonly string[]): void {
     super.onStart(present, notices)
     if (!this.#options.drawsState) return
@@ -65,7 +64,7 @@ export class TerminalLog extends LogPrinter implements Reporter {
   }
 
   override onEntry(entry: Entry): void {
-    // The drawn state already shows the content of a heartbeat.
+    // A heartbeat is not printed, because the drawn state has the same content.
     if (this.#present === undefined || entry.kind !== 'heartbeat') super.onEntry(entry)
   }
 
@@ -78,7 +77,7 @@ export class TerminalLog extends LogPrinter implements Reporter {
     super.end(record)
   }
 
-  /** Restores the terminal; may be called more than once. */
+  /** Removes the state, and restores the terminal. May be called more than once. */
   close(): void {
     clearInterval(this.#timer)
     this.#present = undefined
@@ -86,15 +85,15 @@ export class TerminalLog extends LogPrinter implements Reporter {
   }
 
   #redraw(): void {
-    this.#screen.print([], this.#block())
+    this.#screen.print([], this.#renderBlock())
   }
 
   #print(lines: readonly string[]): void {
     if (this.#present === undefined) printLines(this.#output, lines)
-    else this.#screen.print(lines, this.#block())
+    else this.#screen.print(lines, this.#renderBlock())
   }
 
-  #block(): string[] {
+  #renderBlock(): string[] {
     if (this.#present === undefined) return []
     return renderState(this.#present(), {
       names: this.names,
@@ -105,9 +104,9 @@ export class TerminalLog extends LogPrinter implements Reporter {
   }
 }
 
-/** Layout of a gate's state in the terminal. */
+/** The layout of the drawn state. */
 interface StateLayout {
-  /** The names of the targets in order, safe to print. */
+  /** The names of the targets in their order, safe to print. */
   readonly names: readonly string[]
   readonly columns: number
   /** Maximum number of lines. */
@@ -123,7 +122,7 @@ const dots: Readonly<Record<MilestoneRecord['state'], Span>> = {
   skipped: { text: '·', style: 'dim', isJoined: true },
 }
 
-/** One line for each open target: its milestones, the current milestone with its duration, and its first problem. */
+/** Renders a line with the outcomes, and a line for each open target: its milestones, progress and first problem. */
 export function renderState(record: RunRecord, layout: StateLayout): string[] {
   const { targets, startedAt, finishedAt: now } = record
   const { timeout } = timeoutTexts(record, targets)
@@ -138,7 +137,7 @@ export function renderState(record: RunRecord, layout: StateLayout): string[] {
     line(
       0,
       { text: formatElapsed(now - startedAt), style: 'bold' },
-      ` ${countOutcomes(targets)}${timeout === 'off' ? '' : ` · timeout ${timeout}`}`,
+      ` ${outcomesText(targets)}${timeout === 'off' ? '' : ` · timeout ${timeout}`}`,
     ),
     ...shown.map(({ target, name }) =>
       line(
@@ -146,7 +145,7 @@ export function renderState(record: RunRecord, layout: StateLayout): string[] {
         { text: name, style: 'bold', width: nameWidth + 1 },
         ...target.milestones.map(({ state }) => dots[state]),
         { text: '', width: dotsWidth - target.milestones.length },
-        ...progressOf(target, record),
+        ...progressSpans(target, record),
       ),
     ),
   ]
@@ -156,10 +155,10 @@ export function renderState(record: RunRecord, layout: StateLayout): string[] {
 }
 
 /**
- * The progress of a target: the current milestone with its duration, the first problem, and the message, as in
- * ` pulled 0:12  image-not-found ×2  2 of 3 new pods started`.
+ * The current milestone with its duration, the first problem, and the message of a target: ` pulled 0:12
+ * image-not-found ×2 2 of 3 new pods started`.
  */
-function progressOf({ milestones, message, problems }: TargetRecord, { startedAt, finishedAt }: RunRecord): Span[] {
+function progressSpans({ milestones, message, problems }: TargetRecord, { startedAt, finishedAt }: RunRecord): Span[] {
   const current = milestones.find(({ state }) => state === 'current')
   const since = Math.max(startedAt, ...milestones.map(({ at }) => at ?? startedAt))
   const [problem] = problems
@@ -171,8 +170,8 @@ function progressOf({ milestones, message, problems }: TargetRecord, { startedAt
   return [...spans, { text: ` ${message}` }]
 }
 
-/** How many targets have which outcome: `3 targets: 1 ready, 2 in progress`. Of a single target, its outcome. */
-function countOutcomes(targets: readonly TargetRecord[]): string {
+/** The number of targets by outcome: `3 targets: 1 ready, 2 in progress`. For a single target, its outcome. */
+function outcomesText(targets: readonly TargetRecord[]): string {
   const [only, ...others] = targets
   if (only !== undefined && others.length === 0) return outcomeLabels[only.outcome].verb
   return `${targets.length} targets: ${outcomeCountsText(targets)}`

@@ -20,11 +20,11 @@ import { renderSingleCheck } from '../views/single-check.ts'
 import { Trace, type TraceState } from '../views/trace.ts'
 import { renderTrace } from '../views/trace-view.ts'
 import type { Arguments } from './arguments.ts'
-import { flagAsWritten, type InputOptions, inputsAmong, runWithInputs } from './inputs.ts'
+import { flagAsWritten, type InputOptions, inputValues, runWithInputs } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
-  connectionOf,
+  connectionOptions,
   isInteractive,
   logStyle,
   printLines,
@@ -34,18 +34,18 @@ import {
   usesColor,
 } from './output.ts'
 
-/* The commands that show a state: `why`, `trace`, `status`, `changes`. */
+/* The commands that show objects, and run no gate: `why`, `trace`, `status`, `changes`. */
 
 interface ShowOptions extends Pick<RunOptions, 'findReferences'>, Pick<InputOptions, 'needsReference' | 'isReported'> {
   readonly purpose: 'single-check' | 'view'
-  /** Mistakes found in the flags of the command. */
+  /** Mistakes that the command has found in its flags. */
   readonly mistakes?: readonly Mistake[]
 }
 
 /**
- * Shows a cluster as it is now or, with `--recording`, as it was at a moment.
- * @param name the name of the command, shown in an example
- * @param show returns the exit code
+ * Opens a run on the cluster or, with `--recording`, on a recording, and shows it.
+ * @param name the name of the command, for an example in a message
+ * @param show shows the run, and returns the exit code
  */
 function showRun(
   name: string,
@@ -59,17 +59,17 @@ function showRun(
   const file = flags.get('recording')
   const isOffline = file !== undefined
   const all = [...mistakes]
-  const atMs = readMoment(args, isOffline, all)
+  const atMs = readAtFlag(args, isOffline, all)
   const ofInputs = { ...options, mistakes: all, needsReference: needsReference ?? !isOffline, isOffline }
   return runWithInputs(name, args, context, ofInputs, async (read) => {
-    const common = { purpose, cancelled, reporter: quietReporter(stderr) }
+    const common = { purpose, cancelled, reporter: createWarningReporter(stderr) }
     if (file === undefined) {
-      const options = { ...read, ...connectionOf(context), ...common, findReferences }
+      const options = { ...read, ...connectionOptions(context), ...common, findReferences }
       return (await runOnCluster(options, show)) ?? cancelledCode
     }
-    // Loaded when used, to keep the start of the other commands short.
+    // Loaded on use, so that other commands start faster.
     const { RecordedRun } = await import('../run/recorded-run.ts')
-    const { resources: _, manifests: _files, ...overrides } = inputsAmong(flags)
+    const { resources: _, manifests: _files, ...overrides } = inputValues(flags)
     const run = await RecordedRun.open({
       ...common,
       file,
@@ -84,8 +84,8 @@ function showRun(
   })
 }
 
-/** Prints only warnings, and notices about the inputs. */
-function quietReporter(stderr: CommandContext['stderr']): RunOptions['reporter'] {
+/** A reporter that prints only warnings and notices about the inputs. */
+function createWarningReporter(stderr: CommandContext['stderr']): RunOptions['reporter'] {
   return {
     onStart: (_, notices) =>
       printLines(
@@ -96,11 +96,8 @@ function quietReporter(stderr: CommandContext['stderr']): RunOptions['reporter']
   }
 }
 
-/**
- * The moment that `--at` names, in milliseconds since the start of the gate. Undefined without the flag, and after a
- * mistake.
- */
-function readMoment(args: Arguments, isRecorded: boolean, mistakes: Mistake[]): number | undefined {
+/** The time in `--at`, in milliseconds since the start of the gate. Undefined if absent, or after a mistake. */
+function readAtFlag(args: Arguments, isRecorded: boolean, mistakes: Mistake[]): number | undefined {
   const written = args.flags.get('at')
   if (isRecorded && args.flags.has('until-ready'))
     mistakes.push({ input: '--until-ready', message: 'A recording does not go on. Leave it out.' })
@@ -115,10 +112,7 @@ function readMoment(args: Arguments, isRecorded: boolean, mistakes: Mistake[]): 
   })
 }
 
-/**
- * `why`: a single check, which prints what is not ready, and why. Returns 1 if a resource has failed or has a problem
- * that stands in its way, else 0.
- */
+/** `why`: checks once, and prints what is not ready and why. Returns 1 if a resource has failed or has a problem. */
 export function why(args: Arguments, context: CommandContext): Promise<number> {
   const { flags } = args
   const { cancelled, stdout } = context
@@ -128,7 +122,7 @@ export function why(args: Arguments, context: CommandContext): Promise<number> {
     mistakes: flagMistakes(args),
     needsReference: false,
     isReported: isJson,
-    findReferences: wholeNamespace(args),
+    findReferences: createNamespaceFinder(args),
   } as const
   return showRun('why', args, context, options, async (run) => {
     const record = await run.checkOnce()
@@ -146,8 +140,8 @@ function flagMistakes(args: Arguments): readonly Mistake[] {
   return [{ input: flagAsWritten(args, 'all-namespaces'), message }]
 }
 
-/** Returns a function that finds all objects of the namespace, or of all namespaces, if the user names no reference. */
-function wholeNamespace({ flags, referenceFlags }: Arguments): RunOptions['findReferences'] {
+/** Returns a function that finds all objects of a namespace or cluster, for a user who names none. */
+function createNamespaceFinder({ flags, referenceFlags }: Arguments): RunOptions['findReferences'] {
   const slots = new Semaphore(releaseListsAtOnce)
   return async (cluster, kinds) => {
     const namespace = flags.has('all-namespaces') ? undefined : cluster.namespace
@@ -155,27 +149,24 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): RunOptions['findR
     const list = (request: WatchRequest) =>
       slots.run(() => cluster.tryListObjects(request, request.labelSelector !== undefined))
     const events = list({ ...eventKind, namespace })
-    const references = await namespaceObjects(kinds, scope, list)
+    const references = await findNamespaceObjects(kinds, scope, list)
     await events
     return references
   }
 }
 
-/**
- * A context that also cancels the command when nobody reads its output any more: the output is all that a view is
- * for.
- */
-function endingWithOutput(context: CommandContext): CommandContext {
+/** A context that also cancels the command when nobody reads its output: a view has no other use. */
+function cancelWithOutput(context: CommandContext): CommandContext {
   return { ...context, cancelled: AbortSignal.any([context.cancelled, context.outputEnded]) }
 }
 
-/** `trace`: shows a resource and the objects that belong to it, live or from a recording. Returns the exit code. */
-export function trace(args: Arguments, given: CommandContext): Promise<number> {
-  const context = endingWithOutput(given)
+/** `trace`: shows a resource and its dependent objects, live or from a recording. Returns the exit code. */
+export function trace(args: Arguments, commandContext: CommandContext): Promise<number> {
+  const context = cancelWithOutput(commandContext)
   return showRun('trace', args, context, { purpose: 'view' }, async (run) => {
     const { plan, output } = run
     const { settings } = plan
-    const target = onlyTarget(plan)
+    const target = requireSingleTarget(plan)
     const { startedAt, isTimeoutSetByUser } = settings
     const endsWhenReady = args.flags.has('until-ready')
     const timeoutMs = target.clocks.timeoutMs ?? (isTimeoutSetByUser ? settings.timeoutMs : 0)
@@ -200,13 +191,13 @@ export function trace(args: Arguments, given: CommandContext): Promise<number> {
 
 interface Drawing {
   draw(state: TraceState): void
-  /** Leaves the last state on the terminal, and restores the cursor. */
+  /** Restores the cursor. The last state stays on the terminal. */
   close(): void
 }
 
 /**
- * On a terminal, redraws the trace in place; elsewhere, prints each different state.
- * @param isLive whether the state changes
+ * Redraws the trace in place on a terminal. Elsewhere, prints each state that differs from the last.
+ * @param isLive whether the state can change
  */
 export function openDrawing(
   { flags }: Pick<Arguments, 'flags'>,
@@ -238,7 +229,7 @@ export function openDrawing(
       const lines = renderTrace(state)
       const text = stableText(lines)
       if (text === printed) return
-      // A blank line separates two states.
+      // An empty line separates two states.
       printLines(stdout, [...(printed === undefined ? [] : ['']), ...lines.flatMap((line) => paintLines(line, paint))])
       printed = text
     },
@@ -246,34 +237,34 @@ export function openDrawing(
   }
 }
 
-/** `status`: prints the `.status` of objects and its changes. Returns the exit code. */
+/** `status`: prints the `.status` of objects, then its changes. Returns the exit code. */
 export function status(args: Arguments, context: CommandContext): Promise<number> {
   return showChanges('status', 'status', args, context)
 }
 
-/** `changes`: prints whole objects and their changes. Returns the exit code. */
+/** `changes`: prints whole objects, then their changes. Returns the exit code. */
 export function changes(args: Arguments, context: CommandContext): Promise<number> {
   return showChanges('changes', 'object', args, context)
 }
 
-function showChanges(name: string, part: Part, args: Arguments, given: CommandContext): Promise<number> {
-  const context = endingWithOutput(given)
+function showChanges(name: string, part: Part, args: Arguments, commandContext: CommandContext): Promise<number> {
+  const context = cancelWithOutput(commandContext)
   const { stdout } = context
   const format = args.flags.get('output') ?? 'text'
   const printing = { format, color: usesColor(stdout, args.flags.get('color')), redact: stdout.redact }
   return showRun(name, args, context, { purpose: 'view' }, async (run) => {
     const { plan, output } = run
-    const targets = existingTargets(plan)
+    const targets = requireMatches(plan)
     const gate = args.flags.has('until-ready') ? run.createGate() : undefined
     const onChange = (change: ObjectChange) =>
       output.push(() => printLines(stdout, renderChange(change, plan.settings.startedAt, printing)))
-    const listener = { onChange, ...(run.isLive ? messagesTo(context.stderr) : {}) }
+    const listener = { onChange, ...(run.isLive ? createMessagePrinter(context.stderr) : {}) }
     await run.follow(new ChangesView(targets, part, listener, run, gate))
     return context.cancelled.aborted ? cancelledCode : 0
   })
 }
 
-/** A change as the lines that are printed: text or JSON, without the secrets that are known by now. */
+/** The printed lines of a change, as text or JSON. Secrets that are known by now are redacted. */
 export function renderChange(
   change: ObjectChange,
   startedAt: number,
@@ -284,8 +275,8 @@ export function renderChange(
   return changeLines(redacted, startedAt).flatMap((line) => paintLines(line, printing))
 }
 
-/** Prints what the view waits for, and whether the server answers. */
-function messagesTo(stderr: CommandContext['stderr']): Pick<ChangeListener, 'onWaiting' | 'onConnection'> {
+/** A listener that prints which targets do not exist yet, and whether the server answers. */
+function createMessagePrinter(stderr: CommandContext['stderr']): Pick<ChangeListener, 'onWaiting' | 'onConnection'> {
   return {
     onWaiting: (target) => {
       const { namespace } = target
@@ -300,37 +291,34 @@ function messagesTo(stderr: CommandContext['stderr']): Pick<ChangeListener, 'onW
   }
 }
 
-/** @throws UserError if a selector matches nothing */
-function existingTargets(plan: RunPlan): readonly Target[] {
+/** The targets of a plan. @throws UserError if a selector matches nothing */
+function requireMatches(plan: RunPlan): readonly Target[] {
   const unmatched = plan.targets.find(({ selector }) => selector !== undefined)
-  if (unmatched !== undefined) throw mistake(`${displayName(unmatched)} matches nothing.`)
+  if (unmatched !== undefined) throw referenceMistake(`${displayName(unmatched)} matches nothing.`)
   return plan.targets
 }
 
-/**
- * The one resource that `trace` shows.
- * @throws UserError if there are several or none
- */
-function onlyTarget(plan: RunPlan): Target {
-  const [target, ...others] = existingTargets(plan)
-  if (target === undefined) throw mistake('trace shows one resource, and none is named. Write deployment/web.')
+/** The only target of a plan, for `trace`. @throws UserError if there are several or none */
+function requireSingleTarget(plan: RunPlan): Target {
+  const [target, ...others] = requireMatches(plan)
+  if (target === undefined) throw referenceMistake('trace shows one resource, and none is named. Write deployment/web.')
   if (others.length === 0) return target
-  throw mistake(
+  throw referenceMistake(
     `trace shows one resource, and ${plan.targets.length} are named. Write one of them, or use changes or status for all.`,
   )
 }
 
-function mistake(message: string): UserError {
+function referenceMistake(message: string): UserError {
   return new UserError([{ input: 'REFERENCE', message }])
 }
 
 /**
- * References to the objects of a namespace that can be judged. An object is left out if its controller is judged too,
- * because the controller explains it. But the newest Job of each controller, such as a CronJob, is included.
- * @param scope without a namespace: all namespaces
- * @param list returns the metadata of the objects that match a request; undefined if they cannot be listed
+ * References to the objects of a namespace that a rule can judge. If the controller of an object is included, the
+ * object is not: the controller has its problems. The newest Job of each controller, such as a CronJob, is included.
+ * @param scope all namespaces if it has no namespace
+ * @param list returns the metadata of matching objects; undefined if they cannot be listed
  */
-async function namespaceObjects(
+async function findNamespaceObjects(
   resources: readonly ApiResource[],
   scope: Pick<WatchRequest, 'namespace' | 'labelSelector'>,
   list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>,

@@ -1,16 +1,15 @@
 import type { RunRecord } from '../gate/run-record.ts'
 import type { Close, Extra, Shared } from './extra.ts'
-import { belowNote, boundedSummary, shortHash } from './texts.ts'
+import { addOutcomeNote, limitedSummary, shortHash } from './texts.ts'
 import { repositoryRequest } from './workflow-run.ts'
 
-/**
- * The maximum length of the summary in a comment. GitHub accepts comments of 65,536 characters; the difference leaves space
- * for the marker.
- */
+/* The comment on a pull request: one of the extras. */
+
+/** The maximum length of the summary in a comment. GitHub accepts 65,536 characters, and the marker needs space. */
 const summaryLimit = 60_000
 const pageSize = 100
 
-/** One comment on the pull request, updated during the rollout. */
+/** Writes one comment on the pull request, and updates it during the rollout. */
 export class Comment implements Extra {
   readonly name = 'comment'
   readonly #shared: Shared
@@ -35,9 +34,9 @@ export class Comment implements Extra {
     }
     const { issues } = this.#shared.octokit.rest
     const request = { ...repositoryRequest(origin.run, signal), body: commentBody(record, this.#shared) }
-    // There may be a comment of an earlier run.
+    // An earlier run may have written the comment.
     const id = this.#id ?? (await this.#findComment(pullRequest, signal))
-    // Searched again after a failed update: someone may have deleted the comment.
+    // If the update fails, the next one searches again: someone may have deleted the comment.
     this.#id = undefined
     const { data } = await (id === undefined
       ? issues.createComment({ ...request, issue_number: pullRequest })
@@ -49,7 +48,7 @@ export class Comment implements Extra {
   async #findComment(issue_number: number, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
     const marker = commentMarker(name)
-    // octokit's paging accepts no signal, and would keep the process alive.
+    // octokit's own paging accepts no signal, and would keep the process alive.
     for (let page = 1; ; page++) {
       const request = { ...repositoryRequest(origin.run, signal), issue_number, per_page: pageSize, page }
       const { data } = await octokit.rest.issues.listComments(request)
@@ -61,11 +60,11 @@ export class Comment implements Extra {
 
 /** The hidden line that identifies the comment of a gate. */
 export function commentMarker(name: string): string {
-  // Hashed, because a name may contain `-->`.
+  // A hash, because a name may contain `-->`, which ends the comment.
   return `<!-- rollout-gate ${shortHash(name, 16)} -->`
 }
 
-/** The hidden line of a comment that shows no outcome yet. */
+/** The hidden line that marks a comment without an outcome. */
 export const openMarker = '<!-- rollout-gate open -->'
 
 export const closeComment: Close = async ({ octokit, run, title }, { id, name }, signal) => {
@@ -75,14 +74,14 @@ export const closeComment: Close = async ({ octokit, run, title }, { id, name },
   if (!data.body?.includes(openMarker)) return false
   const marker = commentMarker(name)
   const body = data.body.replace(marker, '').replace(openMarker, '').trimStart()
-  await octokit.rest.issues.updateComment({ ...comment, body: belowNote(title, body, `${marker}\n`) })
+  await octokit.rest.issues.updateComment({ ...comment, body: addOutcomeNote(title, body, `${marker}\n`) })
   return true
 }
 
-/** The markers, then the summary. */
+/** The text of a comment: its markers, then the summary. */
 export function commentBody(record: RunRecord, shared: Pick<Shared, 'origin' | 'name' | 'tracked'>): string {
   const state = record.outcome === 'progressing' ? `${openMarker}\n` : ''
-  return `${commentMarker(shared.name)}\n${state}${boundedSummary(record, shared, summaryLimit)}`
+  return `${commentMarker(shared.name)}\n${state}${limitedSummary(record, shared, summaryLimit)}`
 }
 
 interface Authored {
@@ -90,7 +89,7 @@ interface Authored {
   readonly author_association?: string
 }
 
-/** Whether a bot or a member wrote a comment. Another user could write the marker, and later edit the gate's text. */
+/** Whether a bot or a member wrote a comment. Any other user could copy the marker, and later edit the gate's text. */
 function isTrusted({ user, author_association = '' }: Authored): boolean {
   return user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(author_association)
 }

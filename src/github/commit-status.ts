@@ -3,9 +3,9 @@ import type { RunRecord } from '../gate/run-record.ts'
 import { titleOfRecord } from '../report/headline.ts'
 import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit } from './texts.ts'
-import { isOfRun, repositoryRequest } from './workflow-run.ts'
+import { isPageOfRun, repositoryRequest } from './workflow-run.ts'
 
-/** A status of the commit: one line, and a link to the log of the job. A branch rule can require it by its name. */
+/** Writes a commit status: one line with a link to the job's log. A branch rule can require the status by its name. */
 export class CommitStatus implements Extra {
   readonly name = 'commit-status'
   readonly #shared: Shared
@@ -14,7 +14,7 @@ export class CommitStatus implements Extra {
     this.#shared = shared
   }
 
-  /** Each update is a new status, which replaces the one before. GitHub accepts 1,000 for a commit and name. */
+  /** Creates a new status, which replaces the previous one. GitHub accepts 1,000 statuses per commit and name. */
   async show(record: RunRecord, signal: AbortSignal): Promise<void> {
     const { octokit, origin, name, onOpened } = this.#shared
     const headSha = origin.commit
@@ -37,7 +37,7 @@ export const closeCommitStatus: Close = async ({ octokit, run, outcome, title },
   const list = { ...request, ref: headSha, per_page: latestStatuses }
   const { data } = await octokit.rest.repos.listCommitStatusesForRef(list)
   const latest = data.find(({ context }) => context === name)
-  if (latest?.state !== 'pending' || !isOfRun(latest.target_url ?? '', run)) return false
+  if (latest?.state !== 'pending' || !isPageOfRun(latest.target_url ?? '', run)) return false
   await octokit.rest.repos.createCommitStatus({
     ...request,
     sha: headSha,
@@ -49,7 +49,7 @@ export const closeCommitStatus: Close = async ({ octokit, run, outcome, title },
   return true
 }
 
-/** Only `success` satisfies a branch rule. `error`: the rollout was not judged to the end. */
+/** The state for an outcome. Only `success` satisfies a branch rule. `error`: the gate could not judge the rollout. */
 function commitState(outcome: Outcome): 'success' | 'failure' | 'error' {
   if (outcome === 'ready') return 'success'
   return outcome === 'cancelled' || outcome === 'unknown' ? 'error' : 'failure'

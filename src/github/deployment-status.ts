@@ -5,15 +5,17 @@ import { namespacesOf } from '../plan/target.ts'
 import { safeLine } from '../report/escape.ts'
 import { titleOfRecord } from '../report/headline.ts'
 import type { Close, Extra, Shared } from './extra.ts'
-import { descriptionLimit, leftOpenTitle } from './texts.ts'
-import { attemptMark, isOfEarlierAttempt, isOfRun, repositoryRequest } from './workflow-run.ts'
+import { descriptionLimit, noOutcomeTitle } from './texts.ts'
+import { attemptMark, isEarlierAttempt, isPageOfRun, repositoryRequest } from './workflow-run.ts'
 
-/** The maximum length of the name of an environment (https://docs.github.com/rest/deployments/deployments). */
+/* The deployment and its status: one of the extras. */
+
+/** The maximum length of an environment's name (https://docs.github.com/rest/deployments/deployments). */
 const environmentLimit = 255
 const perPage = 100
 
-/** The payload of a deployment: the gate that created it, and the attempt of the workflow run (`attemptMark`). */
-interface Mark {
+/** The payload of a deployment: the name of its gate, and the attempt of the workflow run (`attemptMark`). */
+interface DeploymentPayload {
   readonly gate: string
   readonly mark: string
 }
@@ -22,7 +24,7 @@ type State = 'in_progress' | 'success' | 'failure' | 'error' | 'inactive'
 
 type DeploymentSettings = Pick<Inputs, 'environment' | 'environmentUrl'>
 
-/** The status of the deployment that triggered the workflow, or of a new one. */
+/** Writes the status of the deployment that triggered the workflow. Without one, creates a deployment. */
 export class DeploymentStatus implements Extra {
   readonly name = 'deployment'
   readonly #shared: Shared
@@ -57,19 +59,19 @@ export class DeploymentStatus implements Extra {
   async #create(record: RunRecord, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
     const { environment = environmentName(record) } = this.#settings
-    // Without a connection to the cluster, the environment is unknown.
+    // If the gate has not reached the cluster, the environment is unknown.
     if (environment === '') return undefined
     const sha = origin.commit
-    const own = await this.#findOwn(sha, environment, signal)
+    const own = await this.#findDeployment(sha, environment, signal)
     if (own !== undefined) return own
     const { data } = await octokit.rest.repos.createDeployment({
       ...repositoryRequest(origin.run, signal),
       ref: sha,
       environment,
-      payload: { gate: name, mark: attemptMark(origin.run) } satisfies Mark,
+      payload: { gate: name, mark: attemptMark(origin.run) } satisfies DeploymentPayload,
       transient_environment: origin.run.isOpenPullRequest,
       description: 'Rollout Gate',
-      // The change is already applied: no merge, and no required checks.
+      // The change is already applied, so GitHub must not merge branches or wait for checks.
       auto_merge: false,
       required_contexts: [],
     })
@@ -78,18 +80,18 @@ export class DeploymentStatus implements Extra {
   }
 
   /**
-   * The deployment that this attempt of the run has created for this gate: by an earlier step, or by a request whose
-   * response was lost. Ends the deployments that earlier attempts left in progress when their runner was lost.
+   * Finds the deployment of this gate that this attempt of the run has already created, in an earlier step or by a
+   * request whose response was lost. Ends deployments of earlier attempts that a lost runner left in progress.
    */
-  async #findOwn(sha: string, environment: string, signal: AbortSignal): Promise<number | undefined> {
+  async #findDeployment(sha: string, environment: string, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
     const { repos } = octokit.rest
     const request = repositoryRequest(origin.run, signal)
     const { data } = await repos.listDeployments({ ...request, sha, environment, per_page: perPage })
-    const marked = data.map(({ id, payload }) => ({ id, ...(Object(payload) as Partial<Mark>) }))
+    const marked = data.map(({ id, payload }) => ({ id, ...(Object(payload) as Partial<DeploymentPayload>) }))
     const ofGate = marked.filter(({ gate }) => gate === name)
-    for (const { id } of ofGate.filter(({ mark }) => isOfEarlierAttempt(mark, origin.run))) {
-      const latest = latestOf(
+    for (const { id } of ofGate.filter(({ mark }) => isEarlierAttempt(mark, origin.run))) {
+      const latest = latestStatus(
         (await repos.listDeploymentStatuses({ ...request, deployment_id: id, per_page: perPage })).data,
       )
       if (latest?.state === 'in_progress')
@@ -97,7 +99,7 @@ export class DeploymentStatus implements Extra {
           ...request,
           deployment_id: id,
           state: 'error',
-          description: leftOpenTitle,
+          description: noOutcomeTitle,
         })
     }
     return ofGate.find(({ mark }) => mark === attemptMark(origin.run))?.id
@@ -107,8 +109,8 @@ export class DeploymentStatus implements Extra {
 export const closeDeployment: Close = async ({ octokit, run, outcome, title }, { id }, signal) => {
   const request = { ...repositoryRequest(run, signal), deployment_id: id }
   const { data } = await octokit.rest.repos.listDeploymentStatuses({ ...request, per_page: perPage })
-  const latest = latestOf(data)
-  if (latest?.state !== 'in_progress' || !isOfRun(latest.log_url ?? '', run)) return false
+  const latest = latestStatus(data)
+  if (latest?.state !== 'in_progress' || !isPageOfRun(latest.log_url ?? '', run)) return false
   await octokit.rest.repos.createDeploymentStatus({
     ...request,
     state: outcome === undefined ? 'error' : deploymentState(outcome),
@@ -120,13 +122,14 @@ export const closeDeployment: Close = async ({ octokit, run, outcome, title }, {
 }
 
 /** The latest status. GitHub does not document the order of its list. */
-function latestOf<T extends { readonly id: number }>(statuses: readonly T[]): T | undefined {
+function latestStatus<T extends { readonly id: number }>(statuses: readonly T[]): T | undefined {
   return statuses.toSorted((one, other) => other.id - one.id)[0]
 }
 
 /**
- * `prod/shop`: the context, and the namespace if all targets are in the same one. Empty if the context is unknown: without it,
- * clusters would share an environment, and GitHub marks the older deployments to an environment as inactive.
+ * The default name of the environment, `prod/shop`: the context, and the namespace if all targets share it. Empty if
+ * the context is unknown: clusters would then share an environment, in which GitHub marks older deployments as
+ * inactive.
  */
 export function environmentName({ cluster: { context }, targets }: RunRecord): string {
   if (context === '') return ''
@@ -137,8 +140,9 @@ export function environmentName({ cluster: { context }, targets }: RunRecord): s
 }
 
 /**
- * Only `success` satisfies a branch rule and makes earlier deployments to the environment inactive. `error`: the rollout
- * may have succeeded, but could not be seen. `inactive`: the wait was cancelled.
+ * The state for an outcome. Only `success` satisfies a branch rule, and makes earlier deployments to the environment
+ * inactive. `error`: the gate could not read the cluster, so the rollout may have succeeded. `inactive`: the wait was
+ * cancelled.
  */
 function deploymentState(outcome: Outcome): Exclude<State, 'in_progress'> {
   switch (outcome) {

@@ -20,21 +20,23 @@ import { CommitStatus, closeCommitStatus } from './commit-status.ts'
 import { closeDeployment, DeploymentStatus } from './deployment-status.ts'
 import { type Close, type Closing, type Extra, type Octokit, type Opened, Origin, type Shared } from './extra.ts'
 import { describeExtra, describeFailure, type GitHubFailure, readFailure } from './failure.ts'
-import type { LeftOpen } from './job-state.ts'
-import { gateName, leftOpenTitle } from './texts.ts'
+import type { OpenObjects } from './job-state.ts'
+import { gateName, noOutcomeTitle } from './texts.ts'
 import type { WorkflowRun } from './workflow-run.ts'
+
+/* Opens, updates and closes all extras: what the gate writes to GitHub outside of the job log. */
 
 /** The callbacks of the extras. Texts are raw: renderers escape them. */
 export interface ExtrasHooks {
   readonly onWarning: (text: string) => void
   readonly onNotice: (text: string) => void
-  /** Called with each update of an object, which may be a new one. */
+  /** Called each time that an extra has created or updated its object. */
   readonly onOpened: (opened: Opened) => void
   /** Called when an extra shows the outcome. */
   readonly onClosed: (extra: ExtraName) => void
 }
 
-/** All enabled extras. They do not change the verdict: a failed extra is a warning. */
+/** All enabled extras. A failed extra causes a warning, and does not change the verdict. */
 export class Extras {
   readonly #throttles: ReadonlyMap<ExtraName, UpdateThrottle>
   readonly #clock: Clock
@@ -47,12 +49,12 @@ export class Extras {
     this.#onClosed = onClosed
   }
 
-  /** Shows a pending commit status before anything can fail: it replaces the success of an earlier run. */
+  /** Shows a pending commit status. It must come first, because it replaces the success of an earlier run. */
   begin(pending: RunRecord): void {
     this.#throttles.get('commit-status')?.update(() => this.#present?.() ?? pending)
   }
 
-  /** @param present returns the state of the gate at any time */
+  /** Starts the updates. @param present returns the state of the gate at any time */
   start(present: () => RunRecord): void {
     this.#present = present
     this.update()
@@ -65,8 +67,8 @@ export class Extras {
   }
 
   /**
-   * Shows the outcome. Resolves when all extras show it, or after `outcomeLimitMs`, or `outcomeLimitWhenCancelledMs`
-   * after the job was cancelled. There is a warning for each extra that does not show the outcome.
+   * Shows the outcome. Resolves when all extras show it, or after `outcomeLimitMs`; after a cancellation,
+   * `outcomeLimitWhenCancelledMs`. Each extra that does not show the outcome causes a warning.
    */
   async finish(record: EndedRunRecord, cancelled: AbortSignal): Promise<void> {
     const late = new AbortController()
@@ -88,9 +90,9 @@ export class Extras {
 }
 
 /**
- * Creates the extras that the inputs enable. Sends nothing yet, and needs only the inputs, so that the extras can also
- * show that an input is wrong.
- * @param tracked the files that texts link to; may be filled later
+ * Creates the extras that the inputs enable. It sends nothing. It depends on nothing but inputs, so that the extras can
+ * also report mistakes in other inputs.
+ * @param tracked the files to which texts link; may be filled later
  */
 export function openExtras(
   inputs: Inputs,
@@ -108,7 +110,7 @@ export function openExtras(
     onOpened,
   }
   const throttles = inputs.reportTo.flatMap((name) => {
-    if (startsItself(name, shared.name, run)) {
+    if (wouldRestartWorkflow(name, shared.name, run)) {
       onWarning(`${describeExtra(name)} is not written: it started this workflow, and would start it again.`)
       return []
     }
@@ -121,16 +123,17 @@ export function openExtras(
 }
 
 /**
- * Whether an object that this extra writes has started the workflow: then each run would start the next run, without
- * end. This happens with the token of an app; the token of the job starts no workflow
- * (https://docs.github.com/actions/concepts/security/github_token). Also true if the event does not contain what was written.
+ * Whether a write of this extra would start the workflow again, without end, because such a write has started this run.
+ * This can happen only with the token of an app: the token of the job starts no workflows
+ * (https://docs.github.com/actions/concepts/security/github_token). Also true if the event does not contain what was
+ * written.
  */
-function startsItself(extra: ExtraName, gate: string, { event, writtenText = gate }: WorkflowRun): boolean {
+function wouldRestartWorkflow(extra: ExtraName, gate: string, { event, writtenText = gate }: WorkflowRun): boolean {
   if (event !== knownExtras[extra].event) return false
   return writtenText === gate || writtenText.startsWith(commentMarker(gate))
 }
 
-/** A client for `GITHUB_API_URL`. It uses the proxy of the environment and logs nothing. */
+/** A client for `GITHUB_API_URL`. It uses the proxy of the environment, and logs nothing. */
 export function createOctokit(token: string): Octokit {
   const ignore = () => {}
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
@@ -139,15 +142,15 @@ export function createOctokit(token: string): Octokit {
 }
 
 /**
- * Shows the outcome of the gate on all objects that the action left open; see `Close`. Never rejects.
- * @param log.onClosed called with the extra that was still open
+ * Shows the outcome on all objects that the action did not close (see `Close`). Never rejects.
+ * @param log.onClosed called with each extra that was still open
  */
 export async function closeExtras(
-  { verdict, open }: Pick<LeftOpen, 'verdict' | 'open'>,
+  { verdict, open }: Pick<OpenObjects, 'verdict' | 'open'>,
   { octokit, run, clock }: { readonly octokit: Octokit; readonly run: WorkflowRun; readonly clock: Clock },
   log: { readonly onClosed: (extra: ExtraName) => void; readonly onWarning: (text: string) => void },
 ): Promise<void> {
-  const title = verdict?.title ?? leftOpenTitle
+  const title = verdict?.title ?? noOutcomeTitle
   const closing: Closing = { octokit, run, outcome: verdict?.outcome, title }
   const now = clock.now()
   const record = emptyRecord({ outcome: verdict?.outcome ?? 'cancelled', reason: '', message: title }, now, now)
@@ -174,10 +177,10 @@ const places: Readonly<Record<ExtraName, { readonly open: Open; readonly close: 
   comment: { open: (shared, _, onNotice) => new Comment(shared, onNotice), close: closeComment },
 }
 
-/** The interval grows to this share of the elapsed time: all jobs of a repository share 1,000 requests per hour. */
+/** The interval of updates as a share of the elapsed time: all jobs of a repository share 1,000 requests per hour. */
 const intervalOfElapsed = 0.1
 
-/** Limits how often an extra is updated. Only the outcome is retried after a failure that may pass. */
+/** Limits how often an extra is updated. After a temporary failure, only the outcome is retried. */
 export class UpdateThrottle {
   readonly #extra: Extra
   readonly #clock: Clock
@@ -187,7 +190,7 @@ export class UpdateThrottle {
   #cancelTimer: (() => void) | undefined
   #updating: Promise<void> = Promise.resolve()
 
-  /** @param onFailure called at most once: when the outcome cannot be shown */
+  /** @param onFailure called once if the outcome cannot be shown */
   constructor(extra: Extra, clock: Clock, onFailure: (failure: GitHubFailure) => void) {
     this.#extra = extra
     this.#clock = clock
@@ -204,13 +207,13 @@ export class UpdateThrottle {
   }
 
   /**
-   * Shows a state that must not be lost, such as the outcome. Never rejects.
-   * @param endsAt when the signal will be aborted at the latest, in milliseconds since the epoch
-   * @returns whether the state is shown
+   * Shows the last state, and retries after failures that may be temporary. Never rejects.
+   * @param endsAt the latest time at which the signal is aborted, in milliseconds since the epoch
+   * @returns whether GitHub shows the state
    */
   async finish(record: RunRecord, signal: AbortSignal, endsAt: number): Promise<boolean> {
     this.#cancelTimer?.()
-    // The present update may create an object, whose id the next update needs.
+    // The running update may create the object whose id the next update needs.
     const abort = () => this.#ending.abort()
     signal.addEventListener('abort', abort)
     await this.#updating
@@ -233,16 +236,17 @@ export class UpdateThrottle {
   async #showPresent(present: () => RunRecord): Promise<void> {
     const startedAt = this.#clock.now()
     const record = present()
-    // `finish` shows the outcome, with its evidence.
+    // The outcome is left to `finish`, whose record contains the evidence.
     if (record.outcome !== 'progressing') return
     const elapsedMs = startedAt - record.startedAt
     this.#earliest = startedAt + Math.max(updateIntervalMs, elapsedMs * intervalOfElapsed)
     const failure = await this.#show(record, this.#ending.signal, updateTimeoutMs)
-    // The next update shows what this one did not. A lasting failure is reported with the outcome.
+    // A failed update is not retried: the next update shows a newer state. A lasting failure is reported at the
+    // outcome.
     this.#earliest = Math.max(this.#earliest, this.#clock.now() + (failure?.retryAfterMs ?? 0))
   }
 
-  /** Returns the failure, if any; never rejects. Ends with the signal or after the time, even if the request continues. */
+  /** Returns the failure, if any. Never rejects. Ends at the signal or time limit, even if the request does not. */
   async #show(record: RunRecord, ending: AbortSignal, limitMs: number): Promise<GitHubFailure | undefined> {
     const late = new AbortController()
     const stop = this.#clock.after(limitMs, () => late.abort())

@@ -3,28 +3,28 @@ import { errorText } from '../errors.ts'
 import { type ExtraName, knownExtras } from '../inputs.ts'
 import { safeLine } from '../report/escape.ts'
 
-/** Why a request to GitHub's API failed. */
+/** Why a request to GitHub's API has failed. */
 export interface GitHubFailure {
   /**
-   * `forbidden`: the token lacks the permission. `invalid`: GitHub rejects this request. `temporary`: a retry may succeed,
+   * `forbidden`: the token lacks the permission. `invalid`: a retry would fail too. `temporary`: a retry may succeed,
    * after `retryAfterMs` at the earliest.
    */
   readonly type: 'forbidden' | 'invalid' | 'temporary'
   readonly retryAfterMs: number
-  /** Part of a sentence: `GitHub answered 502`. */
+  /** The cause as a part of a sentence: `GitHub answered 502`. */
   readonly cause: string
 }
 
 type Headers = Readonly<Record<string, string | number | undefined>>
 
-/** An error of octokit. It has a response if GitHub answered. */
+/** An error of octokit. If GitHub answered, it has a response. */
 interface HttpError extends Error {
   readonly status: number
   readonly response?: { readonly headers: Headers }
 }
 
 /**
- * The only place that interprets status codes of GitHub:
+ * Classifies an error of octokit. Only this function interprets status codes of GitHub:
  * https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
  * @param now milliseconds since the epoch
  */
@@ -37,11 +37,11 @@ export function readFailure(error: unknown, now: number): GitHubFailure {
   // Without a response, octokit's error has the status 500, and its cause is the error of `fetch`.
   if (response === undefined) {
     const { certificate, code } = toConnectionError(Object(Object(error.cause).cause))
-    // A broken handshake (`ERR_SSL_…`, `EPROTO`) may succeed next time; an untrusted certificate does not.
+    // After a broken handshake (`ERR_SSL_…`, `EPROTO`), a retry may succeed; with an untrusted certificate, none does.
     const isUntrusted = certificate && !/^(ERR_SSL_|EPROTO)/.test(code)
     return fail(isUntrusted ? 'invalid' : 'temporary', `GitHub could not be reached (${message})`)
   }
-  const retryAfterMs = retryAfter(response.headers, now)
+  const retryAfterMs = retryDelayMs(response.headers, now)
   if (status === 429 || (status === 403 && (retryAfterMs > 0 || /rate limit/i.test(message))))
     return fail('temporary', "GitHub's rate limit is used up", retryAfterMs)
   if (status >= 500) return fail('temporary', `GitHub answered ${status}`, retryAfterMs)
@@ -54,20 +54,20 @@ function isHttpError(error: unknown): error is HttpError {
   return error instanceof Error && 'status' in error && typeof error.status === 'number'
 }
 
-/** Milliseconds, from https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api */
-function retryAfter(headers: Headers, now: number): number {
+/** The delay that GitHub requests: https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api */
+function retryDelayMs(headers: Headers, now: number): number {
   const seconds = Number(headers['retry-after'])
   if (seconds > 0) return seconds * 1_000
   if (String(headers['x-ratelimit-remaining']) !== '0') return 0
   return Math.max(0, Number(headers['x-ratelimit-reset']) * 1_000 - now) || 0
 }
 
-/** `The commit status` */
+/** The name of an extra at the start of a sentence: `The commit status`. */
 export function describeExtra(extra: ExtraName): string {
   return `The ${extra.replaceAll('-', ' ')}`
 }
 
-/** The warning for the user, with the fix. Safe to print. */
+/** The warning about a failed extra, with the remedy. Safe to print. */
 export function describeFailure({ type, cause }: GitHubFailure, extra: ExtraName): string {
   const start = `The verdict stands, but ${describeExtra(extra).toLowerCase()} could not be written: ${safeLine(cause)}.`
   if (type !== 'forbidden') return start

@@ -7,24 +7,26 @@ import type { ExtraName } from '../inputs.ts'
 import { actionEndMs } from '../thresholds.ts'
 import type { Opened } from './extra.ts'
 
-/** The data that the action passes to its step at the end of the job, without a token. */
-export interface LeftOpen {
+/* The state that the action passes to its post step: which objects on GitHub are still open. */
+
+/** The data that the action passes to its post step. It contains no token. */
+export interface OpenObjects {
   /** The process of the action, and the absolute path of its program. */
   readonly pid: number
   readonly program: string
-  /** Undefined if the gate has no verdict yet. `title` is safe to print. */
+  /** Undefined while the gate has no verdict. `title` is safe to print. */
   readonly verdict?: { readonly outcome: Outcome; readonly title: string } | undefined
-  /** The objects on GitHub that show no outcome yet. Not empty. */
+  /** The objects on GitHub that show no outcome yet. Never empty. */
   readonly open: readonly Opened[]
 }
 
-/** The launcher `post.ts` reads the variable `STATE_open`. */
+/** The name of the state. The launcher `post.ts` reads it as the variable `STATE_open`. */
 const stateName = 'open'
 
-/** Records the open objects of the extras. The runner keeps the last record, also if the process is killed. */
+/** Saves the open objects of the extras. The runner keeps the last saved state, even if the process is killed. */
 export class JobState {
   readonly #open = new Map<ExtraName, Opened>()
-  #verdict: LeftOpen['verdict']
+  #verdict: OpenObjects['verdict']
 
   readonly opened = (opened: Opened): void => {
     if (this.#open.get(opened.extra)?.id === opened.id) return
@@ -36,16 +38,16 @@ export class JobState {
     if (this.#open.delete(extra)) this.#save()
   }
 
-  /** The first verdict counts: a crash after it does not change it. */
-  readonly decided = (verdict: LeftOpen['verdict']): void => {
+  /** Saves the verdict. Only the first call counts: a later crash does not change the verdict. */
+  readonly decided = (verdict: OpenObjects['verdict']): void => {
     this.#verdict ??= verdict
     if (this.#open.size > 0) this.#save()
   }
 
   #save(): void {
-    // Without this file, the function would print an obsolete command instead.
+    // Without this file, `saveState` would print an obsolete command.
     if (!existsSync(process.env['GITHUB_STATE'] ?? '')) return
-    const left: LeftOpen = {
+    const left: OpenObjects = {
       pid: process.pid,
       program: process.argv[1] ?? '',
       verdict: this.#verdict,
@@ -55,21 +57,24 @@ export class JobState {
   }
 }
 
-/** What the action of this job left open; undefined if nothing is open. @throws SyntaxError for a state of another program */
-export function readLeftOpen(): LeftOpen | undefined {
+/** The objects that the action did not close; undefined if all are closed. @throws SyntaxError for an invalid state */
+export function readOpenObjects(): OpenObjects | undefined {
   const text = getState(stateName)
-  return text === '' ? undefined : (JSON.parse(text) as LeftOpen)
+  return text === '' ? undefined : (JSON.parse(text) as OpenObjects)
 }
 
 const never = new AbortController().signal
 
 /**
- * Ends the action's process if it is still running. In a `container:` job, the runner sends its signals to the `docker
- * exec` outside of the container, and the process continues: it would show the rollout as in progress again.
- * @returns whether the process was running and ended by itself, which shows the outcome `cancelled`
+ * Ends the action's process if it still runs. In a `container:` job, the runner's signals reach only the `docker exec`
+ * outside of the container. The process continues, and would show the rollout as in progress again.
+ * @returns whether the process has ended by itself, so that it has shown the outcome `cancelled`
  */
-export async function endAction({ pid, program }: Pick<LeftOpen, 'pid' | 'program'>, clock: Clock): Promise<boolean> {
-  const isRunning = () => programOf(pid) === program
+export async function endAction(
+  { pid, program }: Pick<OpenObjects, 'pid' | 'program'>,
+  clock: Clock,
+): Promise<boolean> {
+  const isRunning = () => runningProgram(pid) === program
   if (!isRunning() || !sendSignal(pid, 'SIGINT')) return false
   const endsAt = clock.now() + actionEndMs
   while (isRunning() && clock.now() < endsAt) await sleep(clock, 100, never)
@@ -78,7 +83,7 @@ export async function endAction({ pid, program }: Pick<LeftOpen, 'pid' | 'progra
   return false
 }
 
-/** Returns false if the process has just ended, or belongs to another user. */
+/** Sends a signal. Returns false if the process has ended, or belongs to another user. */
 function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal)
@@ -87,8 +92,8 @@ function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** The script that a Node process runs; undefined if it has ended, and on systems other than Linux. */
-function programOf(pid: number): string | undefined {
+/** The script that a Node process runs. Undefined if the process has ended, and on systems other than Linux. */
+function runningProgram(pid: number): string | undefined {
   try {
     const [, script] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     return script && resolve(script)

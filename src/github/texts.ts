@@ -11,9 +11,9 @@ import { renderSummary } from '../report/summary.ts'
 import type { Shared } from './extra.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
-/* Names and texts of what the extras write to GitHub. */
+/* Names and texts that the extras write to GitHub. */
 
-/** The maximum number of targets in the name of a status. If it contained more, every new target would change the name. */
+/** The maximum number of targets in the name of a gate. With more, every new target would change the name. */
 const namedTargets = 3
 const nameLimit = 200
 
@@ -21,37 +21,37 @@ const nameLimit = 200
 const commentLimit = 65_535
 
 /**
- * The description of a status (https://docs.github.com/rest/deployments/statuses). For the status of a commit, the
- * documentation lacks it: https://github.com/zalando/zappr/issues/378
+ * The maximum length of a status' description (https://docs.github.com/rest/deployments/statuses). For commit statuses,
+ * the limit is not documented: https://github.com/zalando/zappr/issues/378
  */
 export const descriptionLimit = 140
 
-/** The title of a status, deployment or comment that is still open because the job was killed or its runner was lost. */
-export const leftOpenTitle = 'The job ended before the rollout had an outcome'
+/** The title of a status, deployment or comment that stayed open, because the job was killed or its runner was lost. */
+export const noOutcomeTitle = 'The job ended before the rollout had an outcome'
 
 /**
- * The name of the gate: the input `name`, with values of the job's matrix (`distinguishingValues`), as GitHub names jobs.
- * Without `name` it is `Rollout of deployment/web in shop on prod (Deploy / production (eu))`: what the inputs contain, the
- * workflow, the job and the values of its matrix. What is too long is replaced by its hash, `[3f9a01]`: different gates of a
- * commit must never share a status or a comment.
+ * The name of the gate: the input `name` with values of the job's matrix (`distinguishingValues`). Without `name`, it
+ * is made of the inputs, the workflow, the job and its matrix: `Rollout of deployment/web in shop on prod (Deploy /
+ * production (eu))`. A hash (`[3f9a01]`) replaces parts that are too long, because gates of a commit must never share a
+ * name.
  *
- * It depends only on inputs, not on files or the cluster: a branch rule requires a status by its name, and a run with a
- * mistake must replace the check of the run before.
+ * The name depends only on inputs, not on files or the cluster. A branch rule requires a status by its name, and a run
+ * with a mistake must replace the status of an earlier run.
  */
 export function gateName(
   { workflow, job }: Pick<WorkflowRun, 'workflow' | 'job'>,
   { name, resources, manifests, namespace, context, job: values }: GateInputs,
 ): string {
-  if (name !== undefined) return withHash([name, matrixText(distinguishingValues(name, values))], [])
+  if (name !== undefined) return addHash([name, matrixText(distinguishingValues(name, values))], [])
   const { references, invalid = [] } = parseReferences(resources, 'resources', { alone: false })
   const all = [...references, ...invalid]
   const gated = all.filter(({ exclude }) => !exclude)
-  const names = distinct([...gated.map(referenceName), ...writtenLines(manifests).map(({ text }) => text)])
+  const names = distinct([...gated.map(referenceText), ...writtenLines(manifests).map(({ text }) => text)])
   const namespaces = gated.length === 0 ? [namespace] : distinct(gated.map((each) => each.namespace ?? namespace))
   const hidden = [
-    ...all.filter(({ exclude, waitFor }) => exclude || waitFor !== undefined).map(fullReference),
-    ...(names.length > namedTargets ? [...gated.map(fullReference), ...names] : []),
-    ...(namespaces.length > 1 ? gated.map(fullReference) : []),
+    ...all.filter(({ exclude, waitFor }) => exclude || waitFor !== undefined).map(referenceKey),
+    ...(names.length > namedTargets ? [...gated.map(referenceKey), ...names] : []),
+    ...(namespaces.length > 1 ? gated.map(referenceKey) : []),
   ]
   const place = [workflow, [job, matrixText([...values.words, ...values.settings])].filter(Boolean).join(' ')]
     .filter(Boolean)
@@ -63,13 +63,13 @@ export function gateName(
     context === undefined ? '' : `on ${context}`,
     place === '' ? '' : `(${place})`,
   ]
-  return withHash(words, hidden)
+  return addHash(words, hidden)
 }
 
 /**
- * The values that distinguish this job from the other jobs of its matrix: the words that the name does not contain. If the
- * name contains all words, all are kept, because each job may have this name (`Rollout of web and api`). Settings, which
- * change, are used only if there are no words. If any value is left out, several jobs may have the same values, so the
+ * The values that distinguish this job from the other jobs of its matrix: the words that the name does not contain. If
+ * it contains all words, all are used, because each job may have this name (`Rollout of web and api`). Settings are
+ * used only if there are no words, because they change. If a value is left out, jobs may have equal values, so the
  * position of the job in the matrix is added.
  */
 function distinguishingValues(name: string, { words, settings, index }: Inputs['job']): readonly string[] {
@@ -79,7 +79,7 @@ function distinguishingValues(name: string, { words, settings, index }: Inputs['
   return isComplete || index === undefined ? values : [...values, `leg ${index + 1}`]
 }
 
-/** Whether a text contains a word as a whole: `eu` is no word of `eu-west`. */
+/** Whether a text contains a whole word: `eu-west` does not contain the word `eu`. */
 function containsWord(text: string, word: string): boolean {
   const isPart = (character: string | undefined) => /[\p{L}\p{N}_./-]/u.test(character ?? '')
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))
@@ -87,17 +87,17 @@ function containsWord(text: string, word: string): boolean {
   return false
 }
 
-/** The values of a matrix, as in the name that GitHub gives to a job. */
+/** The values of a matrix in parentheses, as in the job names of GitHub. */
 function matrixText(values: readonly string[]): string {
   return values.length === 0 ? '' : `(${values.join(', ')})`
 }
 
-/** The words in one line, with a hash of `hidden`, the facts that the words do not contain, and of a text that is cut. */
-function withHash(words: readonly string[], hidden: readonly string[]): string {
+/** The words in one line. A hash stands for `hidden`, the facts that they do not contain, and for text that is cut. */
+function addHash(words: readonly string[], hidden: readonly string[]): string {
   const text = safeLine(words.filter(Boolean).join(' '))
   const omitted = text.length > nameLimit ? [...hidden, text] : hidden
   if (omitted.length === 0) return text
-  // 24 bits: enough for the gates of one commit.
+  // 24 bits are enough to distinguish the gates of one commit.
   const hash = `[${shortHash(JSON.stringify(distinct(omitted).sort()), 6)}]`
   return `${safeLine(text, nameLimit - hash.length - 1)} ${hash}`
 }
@@ -108,26 +108,26 @@ function distinct<T>(values: readonly T[]): T[] {
   return [...new Set(values)]
 }
 
-/** @param length in hexadecimal digits */
+/** The start of the SHA-256 of a text. @param length hexadecimal digits */
 export function shortHash(text: string, length: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, length)
 }
 
-function referenceName({ kind, name, selector }: Pick<Reference, 'kind' | 'name' | 'selector'>): string {
+function referenceText({ kind, name, selector }: Pick<Reference, 'kind' | 'name' | 'selector'>): string {
   if (name !== undefined) return `${kind.toLowerCase()}/${name}`
   return selector ? `${kind.toLowerCase()} -l ${selector}` : `${kind.toLowerCase()} --all`
 }
 
-/** The fields of a reference that decide which objects are gated, and until when; without its line and its timeouts. */
-function fullReference({ kind, name, selector, namespace, exclude, waitFor }: Reference): string {
+/** The fields of a reference that decide which objects are gated and what is awaited, but no line and no timeouts. */
+function referenceKey({ kind, name, selector, namespace, exclude, waitFor }: Reference): string {
   return JSON.stringify([kind.toLowerCase(), name, selector, namespace, exclude, waitFor])
 }
 
 /**
- * The job summary, shortened to a limit in characters, and a line with the gate, the commit and the log. Only the headline
- * if the shortest summary is too long, as for a thousand input errors.
+ * The job summary in at most `limit` characters, and a line with the gate, the commit and the log. If even the shortest
+ * summary is too long, as with a thousand input errors, only the headline.
  */
-export function boundedSummary(
+export function limitedSummary(
   record: RunRecord,
   { origin: { run, commit, logUrl }, name, tracked }: Pick<Shared, 'origin' | 'name' | 'tracked'>,
   limit: number,
@@ -135,15 +135,15 @@ export function boundedSummary(
   const link = `[${commit.slice(0, 7)}](${run.repositoryUrl}/commit/${commit})`
   const footer = `<sub>${escapeMarkdown(name)} · commit ${link} · [log](${logUrl})</sub>\n`
   const space = limit - footer.length
-  // A character has at least one byte.
+  // The limit in bytes keeps the limit in characters, because a character has at least one byte.
   const text = renderSummary(record, { tracked, maxBytes: space })
   if (text.length <= space) return text + footer
   const more = `The summary is too long to show here: ${counted(record.targets.length, 'target')}. See the job summary.`
   return `### ${escapeMarkdown(titleOfRecord(record))}\n\n${more}\n\n${footer}`
 }
 
-/** The summary of the last update, below a note with the outcome of a job that was killed. */
-export function belowNote(title: string, summary: string, start: string): string {
+/** Puts a note with the outcome above the last summary of a job that was killed. */
+export function addOutcomeNote(title: string, summary: string, start: string): string {
   const note = `${start}> [!WARNING]\n> ${escapeMarkdown(title)}. Below is the last state that was shown; the log has all.\n\n`
   return note + summary.slice(0, commentLimit - note.length)
 }

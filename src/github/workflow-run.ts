@@ -2,36 +2,33 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WorkflowRunRecord } from '../gate/run-record.ts'
 
-/** The workflow run of this gate, as far as the runner and the event describe it. `Origin` looks up the rest. */
+/** The workflow run of this gate, from the runner's variables and the event. `Origin` looks up the rest. */
 export interface WorkflowRun {
   readonly owner: string
   readonly repo: string
-  /**
-   * The commit that the extras are written to: the input `sha`, else the commit of the event; for a pull request its
-   * head, not the merge commit.
-   */
+  /** The commit of the extras: the input `sha`, otherwise the commit of the event (the head of a pull request). */
   readonly headSha?: string | undefined
-  /** Why nothing may be written: the workspace, whose content was deployed, contains another commit, or the event contains none. */
+  /** Why no extra may be written: the event has no commit, or the workspace contains another commit than the event. */
   readonly conflict?: string | undefined
-  /** The pull request in the event. `none`: the event is about an issue, so no pull request may be searched for. */
+  /** The pull request in the event. `none`: the event is about an issue, so there is no pull request to look up. */
   readonly pullRequest?: number | 'none' | undefined
-  /** The branch of a fork, as `owner:branch`. Its pull request is not in the event. */
+  /** The branch of a fork, as `owner:branch`. The event does not contain its pull request. */
   readonly forkBranch?: string | undefined
-  /** Whether the event is about an open pull request. A closed one may be merged; then its environment may be permanent. */
+  /** Whether the event is about an open pull request. The environment of a closed one may be permanent. */
   readonly isOpenPullRequest: boolean
   /** The deployment that triggered the workflow. */
   readonly deploymentId?: number | undefined
   /** The event that triggered this run. */
   readonly event: string
-  /** The name of the commit status, or the text of the comment, that the event is about: an extra may have written it. */
+  /** The name of the commit status or text of the comment that caused the event. An extra may have written it. */
   readonly writtenText?: string | undefined
-  /** The repository's page, without a trailing slash. */
+  /** The URL of the repository's page, without a trailing slash. */
   readonly repositoryUrl: string
   readonly runId: number
   readonly attempt: number
   readonly workflow: string
   readonly job: string
-  /** Whether only members can read the repository. False if the event does not contain it. */
+  /** Whether only members can read the repository. False if unknown. */
   readonly isPrivate: boolean
 }
 
@@ -45,11 +42,11 @@ interface ListedPullRequest {
   readonly base?: { readonly repo?: { readonly id?: number } }
 }
 
-/** The workflow run that triggered this one. Its `pull_requests` is empty for a branch of a fork. */
+/** The workflow run that triggered this run. `pull_requests` is empty if its branch is that of a fork. */
 interface TriggeringRun {
   readonly head_sha?: string
   readonly head_branch?: string | null
-  /** The event that triggered that run. */
+  /** The event that triggered the other run. */
   readonly event?: string
   readonly head_repository?: { readonly full_name?: string; readonly owner?: { readonly login?: string } } | null
   readonly pull_requests?: readonly ListedPullRequest[]
@@ -63,20 +60,20 @@ export interface Payload {
     readonly state?: string
     readonly head?: { readonly sha?: string }
   }
-  /** `pull_request` is set if the issue is a pull request. */
+  /** If the issue is a pull request, `issue.pull_request` is set. */
   readonly comment?: { readonly body?: string }
   readonly issue?: { readonly number?: number; readonly state?: string; readonly pull_request?: object }
   readonly merge_group?: { readonly head_sha?: string; readonly head_ref?: string }
   readonly workflow_run?: TriggeringRun
   readonly deployment?: { readonly id?: number; readonly sha?: string }
-  /** The name of the status of a `status` event. */
+  /** In a `status` event, the name of the status. */
   readonly context?: string
 }
 
 /**
- * The run of this process. The event file is read only in a workflow.
+ * The workflow run of this process, from its environment and the file of the event.
  * @param sha the input `sha`
- * @throws Error with the missing variable, outside of a workflow run; of `readFileSync` or `JSON.parse`
+ * @throws Error outside of a workflow run, with the missing variable; the error of reading or parsing the file
  */
 export function currentRun(variables: RunnerVariables, sha: string | undefined): WorkflowRun {
   const path = variables['GITHUB_EVENT_PATH']
@@ -87,7 +84,7 @@ export function currentRun(variables: RunnerVariables, sha: string | undefined):
   })
 }
 
-/** Reads `.git/HEAD`, and the branch that it refers to: `actions/checkout` writes both as files. */
+/** The checked-out commit. Reads `.git/HEAD` and its branch, because `actions/checkout` writes both as files. */
 function checkedOutCommit(workspace: string): string | undefined {
   const read = (name: string) => readFileSync(join(workspace, '.git', name), 'utf8').trim()
   try {
@@ -101,9 +98,10 @@ function checkedOutCommit(workspace: string): string | undefined {
 }
 
 /**
+ * Reads the workflow run from the runner's variables and the payload of the event.
  * @param commits.sha the input `sha`
  * @param commits.checkedOut the commit that the workspace contains; undefined if there is none
- * @throws Error with the missing variable, outside of a workflow run
+ * @throws Error outside of a workflow run, with the missing variable
  */
 export function readWorkflowRun(
   variables: RunnerVariables,
@@ -121,7 +119,7 @@ export function readWorkflowRun(
   return {
     owner,
     repo,
-    ...(sha === undefined ? commitOf(event, payload, need('GITHUB_SHA'), checkedOut) : { headSha: sha }),
+    ...(sha === undefined ? deployedCommit(event, payload, need('GITHUB_SHA'), checkedOut) : { headSha: sha }),
     pullRequest,
     forkBranch,
     isOpenPullRequest: isOpenPullRequest(payload),
@@ -137,33 +135,36 @@ export function readWorkflowRun(
   }
 }
 
-/** On these events `GITHUB_SHA` is the merge commit of the pull request, which `actions/checkout` checks out. */
-const isOfMergeCommit = /^pull_request(_review|_review_comment)?$/
+/** Events on which `GITHUB_SHA` is the merge commit of the pull request. `actions/checkout` checks out this commit. */
+const mergeCommitEvents = /^pull_request(_review|_review_comment)?$/
 
-/** On these events `GITHUB_SHA` is the last commit of the default branch, which is seldom the one that was deployed. */
-const isOfDefaultBranch = /^(check_run|check_suite|status)$/
+/** Events on which `GITHUB_SHA` is the last commit of the default branch, which is seldom the deployed commit. */
+const defaultBranchEvents = /^(check_run|check_suite|status)$/
 
 /**
- * The commit of the event. A result belongs to the commit that was deployed, so the workspace, if it is a checkout, must
- * contain this commit: otherwise a commit could pass that nobody deployed.
+ * The commit of the event. A result belongs to the deployed commit. Therefore a checkout in the workspace must contain
+ * the commit of the event. Otherwise a commit could pass that nobody has deployed.
  */
-function commitOf(
+function deployedCommit(
   event: string,
   payload: Payload,
   githubSha: string,
   checkedOut: string | undefined,
 ): Pick<WorkflowRun, 'headSha' | 'conflict'> {
   const fix = 'Set the input sha to the commit that was deployed.'
-  if (isOfDefaultBranch.test(event) || payload.issue?.pull_request !== undefined)
+  if (defaultBranchEvents.test(event) || payload.issue?.pull_request !== undefined)
     return { conflict: `On the event ${event}, GITHUB_SHA is the last commit of the default branch. ${fix}` }
   const { headSha = githubSha } = commitAndPullRequest(payload)
-  const accepted = isOfMergeCommit.test(event) ? [headSha, githubSha] : [headSha]
+  const accepted = mergeCommitEvents.test(event) ? [headSha, githubSha] : [headSha]
   if (checkedOut === undefined || accepted.includes(checkedOut)) return { headSha }
   const found = `The workspace contains the commit ${checkedOut.slice(0, 7)}, but the event ${event} is about ${headSha.slice(0, 7)}.`
   return { headSha, conflict: `${found} ${fix}` }
 }
 
-/** The pull requests that a `workflow_run` lists do not count: a run for a push to the head of a pull request lists it too. */
+/**
+ * Whether the event is about an open pull request. The list of a `workflow_run` does not count, because a run for a
+ * push to the head of a pull request lists this pull request too.
+ */
 function isOpenPullRequest({ pull_request, issue, workflow_run }: Payload): boolean {
   const pullRequest = pull_request ?? (issue?.pull_request === undefined ? undefined : issue)
   if (pullRequest !== undefined) return pullRequest.state !== 'closed'
@@ -171,14 +172,14 @@ function isOpenPullRequest({ pull_request, issue, workflow_run }: Payload): bool
 }
 
 /**
- * The commit and the pull request of an event. Without `headSha` in the result, the commit is `GITHUB_SHA`. With it,
- * `GITHUB_SHA` may be another commit: for `pull_request`, a merge commit; for `pull_request_target` and
- * `workflow_run`, the last commit of the base or default branch
- * (https://docs.github.com/actions/reference/workflows-and-actions/events-that-trigger-workflows).
+ * The commit and the pull request of an event. If the result has no `headSha`, the commit is `GITHUB_SHA`. Otherwise
+ * `GITHUB_SHA` may be another commit: a merge commit (`pull_request`), or the last commit of the base or default branch
+ * (`pull_request_target`, `workflow_run`).
+ * https://docs.github.com/actions/reference/workflows-and-actions/events-that-trigger-workflows
  */
 function commitAndPullRequest(payload: Payload): Pick<WorkflowRun, 'headSha' | 'pullRequest' | 'forkBranch'> {
   const { pull_request, issue, merge_group, workflow_run, deployment } = payload
-  // The event of a deployment that a workflow created also contains the run of that workflow.
+  // If a workflow created the deployment, the event contains a `workflow_run` too.
   if (deployment !== undefined) return { headSha: deployment.sha }
   if (pull_request !== undefined) return { headSha: pull_request.head?.sha, pullRequest: pull_request.number }
   if (workflow_run !== undefined)
@@ -187,7 +188,7 @@ function commitAndPullRequest(payload: Payload): Pick<WorkflowRun, 'headSha' | '
       pullRequest: listedPullRequest(workflow_run, payload),
       forkBranch: forkBranch(workflow_run, payload),
     }
-  // refs/heads/gh-readonly-queue/main/pr-12-0123abcd…
+  // The ref of a merge queue: refs/heads/gh-readonly-queue/main/pr-12-0123abcd…
   const queued = /\/pr-(\d+)-[0-9a-f]+$/.exec(merge_group?.head_ref ?? '')?.[1]
   if (merge_group !== undefined)
     return { headSha: merge_group.head_sha, pullRequest: queued === undefined ? undefined : Number(queued) }
@@ -195,7 +196,7 @@ function commitAndPullRequest(payload: Payload): Pick<WorkflowRun, 'headSha' | '
   return { pullRequest: issue.pull_request === undefined ? 'none' : issue.number }
 }
 
-/** The pull request of this repository in the list, which may also contain pull requests of forks that have the commit. */
+/** The pull request of this repository. The list may contain pull requests of forks with the same commit too. */
 function listedPullRequest({ pull_requests = [], head_sha }: TriggeringRun, { repository }: Payload) {
   const own = pull_requests.filter(({ base }) => base?.repo?.id === repository?.id)
   return (own.find(({ head }) => head?.sha === head_sha) ?? own[0])?.number
@@ -207,33 +208,33 @@ function forkBranch({ head_branch, head_repository }: TriggeringRun, { repositor
   return owner && head_branch ? `${owner}:${head_branch}` : undefined
 }
 
-/** The parameters of each request to GitHub's API about the run's repository. */
+/** The parameters of a request to GitHub's API about the repository. */
 export function repositoryRequest({ owner, repo }: Pick<WorkflowRun, 'owner' | 'repo'>, signal: AbortSignal) {
   return { owner, repo, request: { signal } }
 }
 
-/** The page with the log of this attempt, or of a job if its number is known. */
+/** The page with the log of the job; of the whole attempt if the number of the job is unknown. */
 export function logUrlOf({ repositoryUrl, runId, attempt }: WorkflowRun, jobId?: string): string {
   return `${repositoryUrl}/actions/runs/${runId}/${jobId === undefined ? `attempts/${attempt}` : `job/${jobId}`}`
 }
 
-/** Whether a page belongs to this run: another run of the same commit may have written the latest status. */
-export function isOfRun(url: string, { repositoryUrl, runId }: WorkflowRun): boolean {
+/** Whether a page is part of this run. Another run of the same commit may have written the latest status. */
+export function isPageOfRun(url: string, { repositoryUrl, runId }: WorkflowRun): boolean {
   return url.startsWith(`${repositoryUrl}/actions/runs/${runId}/`)
 }
 
-/** The run as reports contain it: gates of one run and commit may be merged. */
-export function reportRun({ runId, attempt, headSha = '' }: WorkflowRun): WorkflowRunRecord {
+/** The run as a report contains it. Only reports of the same run and commit can be merged. */
+export function workflowRunRecord({ runId, attempt, headSha = '' }: WorkflowRun): WorkflowRunRecord {
   return { id: String(runId), attempt, commit: headSha }
 }
 
-/** A text that marks what this attempt of the run has created: `rollout-gate 77/2`. All gates of the attempt share it. */
+/** The mark of this attempt of the run, `rollout-gate 77/2`, which all its gates share. */
 export function attemptMark({ runId, attempt }: Pick<WorkflowRun, 'runId' | 'attempt'>): string {
   return `rollout-gate ${runId}/${attempt}`
 }
 
-/** Whether a mark is that of an earlier attempt of this run: its jobs have ended, or their runners are lost. */
-export function isOfEarlierAttempt(mark: unknown, { runId, attempt }: WorkflowRun): boolean {
+/** Whether a mark is that of an earlier attempt of this run, whose jobs have ended or lost their runners. */
+export function isEarlierAttempt(mark: unknown, { runId, attempt }: WorkflowRun): boolean {
   const [, run, number] = /^rollout-gate (\d+)\/(\d+)$/.exec(String(mark)) ?? []
   return Number(run) === runId && Number(number) < attempt
 }

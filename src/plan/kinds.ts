@@ -1,6 +1,6 @@
 import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/objects.ts'
-import { nearest, quote } from '../errors.ts'
+import { nearestWords, quote } from '../errors.ts'
 import type { Reference } from './target.ts'
 
 /* Finds the kind for a word, as kubectl does. Also: which API groups are those of Kubernetes itself. */
@@ -117,7 +117,7 @@ function nearestKinds(name: string, resources: readonly ApiResource[]): ApiResou
       if (known && !plural.includes('/') && !byName.has(known)) byName.set(known, resource)
     }
   }
-  return nearest(name, byName.keys()).flatMap((known) => byName.get(known) ?? [])
+  return nearestWords(name, byName.keys()).flatMap((known) => byName.get(known) ?? [])
 }
 
 interface CrdSpec {

@@ -1,6 +1,6 @@
 import { isObject } from '../cluster/objects.ts'
 import { parseDuration } from '../duration.ts'
-import { type AddMistake, nearest, quote } from '../errors.ts'
+import { type AddMistake, nearestWords, quote } from '../errors.ts'
 import { parseWaitFor } from './reference-flags.ts'
 import { annotationPrefix, definedClocks, type Hook, type TargetClocks, type WaitFor } from './target.ts'
 
@@ -28,7 +28,7 @@ export function readGateAnnotations(
   for (const [key, value] of Object.entries(annotations)) {
     if (!key.startsWith(annotationPrefix)) continue
     if (!known.includes(key)) {
-      const [near] = nearest(key.slice(annotationPrefix.length), names, 1)
+      const [near] = nearestWords(key.slice(annotationPrefix.length), names, 1)
       const hint = near === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${annotationPrefix}${near}?`
       addMistake(key, `There is no annotation ${quote(key)}. ${hint}`)
     } else if (typeof value !== 'string') {

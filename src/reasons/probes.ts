@@ -6,9 +6,7 @@ import { ifPresent, logHint } from './wording.ts'
 
 /** The detail of a problem with a probe: `liveness-failing`, `startup-failing`, `readiness-failing`. */
 export interface ProbeDetail {
-  /**
-   * True: the container runs, and its probe has not succeeded. False: the container was killed because of its probe.
-   */
+  /** True: the container runs, and its probe has not succeeded. False: it was killed because of the probe. */
   readonly isRunning: boolean
   /** The container was ready before. */
   readonly wasReady?: boolean

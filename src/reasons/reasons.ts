@@ -190,10 +190,7 @@ export function placeText(place: {
   return container === undefined ? object : `${isInit ? 'init ' : ''}container ${container} of ${object}`
 }
 
-/**
- * A problem in one sentence: `container app of pod/web-x exited with code 3, 3 times (2 pods have this problem)`.
- * Raw text: renderers escape it.
- */
+/** A problem in one sentence: `container app of pod/web-x exited with code 3 (2 pods have this problem)`. Raw text. */
 export function problemSentence(problem: Problem): string {
   const pods = (problem.pods ?? 1) > 1 ? ` (${problem.pods} pods have this problem)` : ''
   return `${joinSubject(placeOfProblem(problem), sentenceOf(problem))}${pods}`

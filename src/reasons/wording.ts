@@ -15,10 +15,7 @@ export function listNames(names: readonly string[], limit: number): string {
   return `${names.slice(0, limit).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
-/**
- * The text of a template; empty if one of its values is absent or empty. Example: without an exit code, the text
- * ` (exit code ${exitCode})` is left out.
- */
+/** The text of a template such as ` (exit code ${exitCode})`; empty if one of its values is absent or empty. */
 export function ifPresent(texts: TemplateStringsArray, ...values: readonly (string | number | undefined)[]): string {
   return values.some((value) => (value ?? '') === '') ? '' : String.raw({ raw: texts }, ...values)
 }

@@ -205,10 +205,7 @@ export async function* readLines(path: string): AsyncGenerator<string> {
   if (last !== '') yield last
 }
 
-/**
- * The maximum length of a text in a recording. It is above the limit for objects of a cluster, so replays read a
- * recording unchanged.
- */
+/** The maximum length of a text in a recording: larger than in objects of a cluster, so replays change nothing. */
 const maxTextLength = 16_384
 const maxDepth = 1_000
 

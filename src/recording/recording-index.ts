@@ -50,9 +50,7 @@ export class RecordingIndex {
     }
   }
 
-  /**
-   * The requests that the API server answered, with a complete first list or a refusal.
-   */
+  /** The requests that the API server answered, with a complete first list or a refusal. */
   get answeredRequests(): readonly WatchRequest[] {
     return [...this.#answered.values()]
   }

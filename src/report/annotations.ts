@@ -101,10 +101,7 @@ function targetAnnotation({ target, name, waiting }: TargetWithName, tracked: Tr
   return { title: safeLine(`${name}: ${words}`, titleLimit), message: cutText(text, characterLimit) || words, ...place }
 }
 
-/**
- * The place of an annotation: the path in the repository, and the line. Empty if git does not track the file: GitHub
- * cannot show it.
- */
+/** The path in the repository and the line of an annotation. Empty for an untracked file: GitHub cannot show it. */
 export function annotationPlace(
   source: Source | undefined,
   tracked: TrackedFiles,

@@ -9,10 +9,7 @@ import { formatElapsed } from './target-record.ts'
 /** The maximum length of an answer in a table cell. */
 const cellLimit = 100
 
-/**
- * The checks that ran after the targets were ready, as Markdown: the hold, and the requests with their last answers.
- * Empty if there were no checks.
- */
+/** The hold, and the requests with their last answers, as Markdown. Empty if the gate had none. */
 export function renderChecks(record: RunRecord): string[] {
   const asked = record.httpChecks?.filter(({ asked }) => asked > 0)
   return [...holdLine(record), ...(asked?.length ? [requestTable(asked)] : []), ...wrongAnswerList(record)]

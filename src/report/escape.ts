@@ -42,10 +42,7 @@ export function printableJson(value: unknown, indent?: number): string {
     .replaceAll('##[', '#\\u0023[')
 }
 
-/**
- * The lines of a text, each made safe by {@link safeLine}, without empty lines at the start and end. Only the last 256
- * KiB of the text are read.
- */
+/** The lines of a text's last 256 KiB, each a {@link safeLine}, without empty lines at the start and end. */
 export function safeLines(text: string, limit = maxLineLength): string[] {
   const lines = text
     .slice(-textLimit)
@@ -71,9 +68,7 @@ export function shortenNames(names: readonly string[], limit: number): readonly 
   })
 }
 
-/**
- * Shortens long words in the middle, because a table cell is as wide as its longest word. The result is not escaped.
- */
+/** Shortens long words in the middle: a table cell is as wide as its longest word. The result is not escaped. */
 export function shortenWords(text: string, limit: number): string {
   return text.slice(0, maxLineLength).replace(/\S+/g, (word) => shortenMiddle(word, limit))
 }

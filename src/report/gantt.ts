@@ -134,10 +134,7 @@ function chooseSections({ targets, finishedAt }: RunRecord): { target: TargetRec
   })
 }
 
-/**
- * The directive with the layout and colours. Names need padding, because they otherwise overlap the bars. The colours
- * are readable on white and on black.
- */
+/** The layout and colours. Without padding, names overlap the bars. The colours are readable on white and black. */
 function mermaidSettings(longestName: number): string {
   const settings = {
     themeCSS: '.grid .tick line{opacity:.3}',

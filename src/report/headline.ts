@@ -19,9 +19,7 @@ import {
 
 /** The maximum length of a title: GitHub cuts a longer title. */
 export const titleLimit = 200
-/**
- * The maximum length of a note in a title. The title of a commit status is short, and still needs room for the outcome.
- */
+/** The maximum length of a note in a title: even a short title needs room for the outcome. */
 const noteLimit = 60
 
 /** The headline as the title of a status or an annotation, safe to print. @param limit maximum characters */
@@ -150,10 +148,7 @@ export function endDetails(record: RunRecord): Explanation {
   }
 }
 
-/**
- * Whether a target ended without being ready. False if the target was still open when the gate ended, or if it only
- * waits for another target.
- */
+/** Whether a target ended without being ready. False if the target was still open, or only waits for another target. */
 export function isFailing({ outcome, causedBy }: TargetRecord): boolean {
   return outcome !== 'ready' && outcome !== 'progressing' && causedBy === undefined
 }

@@ -20,9 +20,7 @@ import { evidenceText } from './target-record.ts'
 const unwrittenFields: ReadonlySet<string> = new Set(Object.keys(unwritten))
 const momentFields: ReadonlySet<string> = new Set(moments)
 
-/**
- * The report of a record. The gates of a merged record start at the same time; in its report, each has its real times.
- */
+/** The report of a record. In a merged record, all gates start at the same time; in the report, at their real times. */
 export function buildReport(record: EndedRunRecord): Report
 export function buildReport(record: RunRecord): SingleCheckReport
 export function buildReport(record: RunRecord): SingleCheckReport {

@@ -60,10 +60,7 @@ type LogTarget = NonNullable<Entry['added']>
 
 const maxNameWidth = 48
 const maxWordWidth = 32
-/**
- * The maximum length of a printed line of a container log. Lines are already limited in bytes, but escaping can make a
- * line longer.
- */
+/** The maximum length of a printed log line. Log lines are limited in bytes before, but escaping makes them longer. */
 const longestLogLine = 12_000
 const groupLimit = 20
 const namesTogether = 3
@@ -314,10 +311,7 @@ function colorize(style: Style, text: string, color: boolean): string {
 /** The minimum number of entries that share a line. */
 const fewestTogether = 4
 
-/**
- * The lines of entries. If many targets in a row become ready in the same second with the same text, they share a line,
- * as the ConfigMaps of an apply do.
- */
+/** The lines of entries. Targets that become ready in the same second with the same text share a line. */
 export function renderEntries(entries: readonly Entry[], layout: LogLayout): string[] {
   const groups: [Entry, ...Entry[]][] = []
   for (const entry of entries) {

@@ -98,9 +98,7 @@ function gatePart({ name, path, record, isPattern = false }: ReportFile, run: Wo
   return { gate, targets }
 }
 
-/**
- * Makes the names of the gates distinct: a name that is empty, or that several gates have, becomes the report's path.
- */
+/** Makes the names of gates distinct: the path of the report replaces an empty name and a name of several gates. */
 function renameDuplicates(parts: readonly Part[]): Part[] {
   const used = new Set<string>()
   const uses = Map.groupBy(parts, ({ gate }) => gate.name)

@@ -60,9 +60,7 @@ export function readReportFiles(lines: readonly string[], workspace: string, inp
   return [...found.values()]
 }
 
-/**
- * The part of each path that differs: without the first and last steps that all paths share. Empty for a single path.
- */
+/** The part of each path that differs: without the first and last steps that all paths share. Empty for one path. */
 function differingParts(paths: readonly string[]): readonly string[] {
   if (paths.length < 2) return []
   const all = paths.map((path) => path.split('/'))
@@ -74,9 +72,7 @@ function differingParts(paths: readonly string[]): readonly string[] {
   return all.map((steps) => steps.slice(start, steps.length - end).join('/'))
 }
 
-/**
- * The sorted files that match a pattern. If the path is no pattern, or nothing matches, the result is the path itself.
- */
+/** The sorted files that match a pattern. If the path is no pattern, or nothing matches, the path itself. */
 function findPaths(path: string, workspace: string): { path: string; isPattern: boolean }[] {
   const isPattern = /[*?[]/.test(path) && !exists(resolve(workspace, path))
   if (!isPattern) return [{ path, isPattern }]
@@ -85,9 +81,7 @@ function findPaths(path: string, workspace: string): { path: string; isPattern: 
   return matches.map((match) => ({ path: match.split(sep).join('/'), isPattern: false }))
 }
 
-/**
- * Reads a report; adds a mistake if the file is no report. Undefined after a mistake, or if the file does not exist.
- */
+/** Reads a report, or adds a mistake. Undefined after a mistake, and if the file does not exist. */
 function readReport(path: string, workspace: string, mistakes: Mistake[]): ReportFile['record'] {
   const file = resolve(workspace, path)
   if (path === '' || !exists(file)) return undefined

@@ -96,10 +96,7 @@ function foldedTarget({ target, name }: DetailedTarget, title: string, blocks: r
   ].join('\n\n')
 }
 
-/**
- * The folded section of a target: its cause unless the summary already shows the cause, its evidence and its
- * milestones. Empty if there is nothing to show.
- */
+/** The folded section of a target: cause (unless it is shown above), evidence and milestones. Empty without content. */
 export function renderDetails(row: DetailedTarget, options: DetailOptions): string {
   const { target, isInBox } = row
   const title = target.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(target)
@@ -133,10 +130,7 @@ interface Excerpt {
   readonly isWhole: boolean
 }
 
-/**
- * The log lines around the line that looks like the error; the last lines if no line does. Of several logs, the excerpt
- * is from the first log with an error.
- */
+/** The log lines around the first line that looks like an error; if there is none, the last lines of the first log. */
 function logExcerpt({ problems }: TargetRecord, limit: number): Excerpt | undefined {
   const logs = problems
     .flatMap(({ evidence }) => orderEvidence(evidence))

@@ -97,10 +97,7 @@ export function messageBelowName(name: string, { message, form = 'clause' }: Tar
   return form === 'predicate' ? joinSubject(name, { text: message, form }) : capitalize(message)
 }
 
-/**
- * The objects from the target to the problem, each the owner of the next: `deployment/web → pod/web-fc8b-8xkbh →
- * container app`. Raw text: renderers escape it.
- */
+/** The owners from the target to the problem: `deployment/web → pod/web-fc8b-8xkbh → container app`. Raw text. */
 export function problemPath({ chain = [], subject, namespace, container, isInit }: ProblemRecord): string {
   if (chain.length > 1) return chain.join(' → ')
   return placeText({ object: subject, namespace, container, isInit })
@@ -214,10 +211,7 @@ export interface ReachedStep {
 
 export type GateTimes = Pick<RunRecord, 'startedAt' | 'finishedAt'>
 
-/**
- * The reached milestones in the order of time. The first counts from the start of the target's timeline. A milestone
- * without a known time takes 0 ms.
- */
+/** The reached milestones, in the order of time. A milestone that was reached at an unknown time takes 0 ms. */
 export function reachedSteps(
   target: Pick<TargetRecord, 'milestones' | 'changedAt' | 'change'>,
   startedAt: number,
@@ -262,10 +256,7 @@ export function openMilestoneMs(target: TargetRecord, { startedAt, finishedAt }:
   return Math.max(0, targetEnd(target, finishedAt) - at)
 }
 
-/**
- * The slowest milestone of a target, reached or open; undefined if there is none. A reached hold does not count,
- * because the user sets its duration.
- */
+/** The slowest milestone, reached or open. A reached hold does not count: the user sets its duration. */
 export function slowestStep(target: TargetRecord, times: GateTimes): Pick<ReachedStep, 'name' | 'tookMs'> | undefined {
   const open = target.outcome === 'ready' ? undefined : openMilestone(target)
   const waits = [

@@ -71,10 +71,7 @@ export class LiveLogs {
     this.#options = options
   }
 
-  /**
-   * Shows an entry. The verdict of a target is shown after the last log lines of its ended containers. Later entries
-   * wait too, to keep the order.
-   */
+  /** Shows an entry. A verdict, and later entries too, wait for the last log lines of the target's ended containers. */
   showEntry(entry: Entry): void {
     const isEnd = entry.kind === 'verdict' && entry.target !== undefined
     const before = isEnd ? this.#finishEnded(entry.target) : undefined
@@ -482,10 +479,7 @@ export class ContainerLog {
     return isWhole
   }
 
-  /**
-   * Aborts a stream that has had no line for `logSilenceMs`. One timer checks this: a timer for each line would be
-   * slow.
-   */
+  /** Aborts a stream without a line for `logSilenceMs`. One timer checks this: a timer for each line would be slow. */
   #abortIfSilent(stream: AbortController): void {
     const { clock } = this.#resources
     const leftMs = this.#lastLineAt + logSilenceMs - clock.now()

@@ -266,10 +266,7 @@ async function recordedTargets({ targets }: RecordingHeader): Promise<readonly T
   return areTargets(targets) ? targets.map((target) => ({ ...target, clocks: target.clocks ?? {} })) : []
 }
 
-/**
- * Adds a missing namespace, or removes the namespace of a cluster-scoped kind. In a recording that another tool has
- * written, it may be wrong.
- */
+/** Adds a missing namespace, or removes that of a cluster-scoped kind: recordings of other tools may be wrong. */
 function correctNamespace<T extends { readonly namespace?: string }>(
   named: T,
   { apiVersion, kind }: KindName,

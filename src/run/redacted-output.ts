@@ -131,9 +131,7 @@ export class RedactedOutput extends TextQueue implements Required<Reporter> {
     this.#secrets = secrets
   }
 
-  /**
-   * While texts wait, the reporter gets the last redacted state. If there is none, the texts of the state are empty.
-   */
+  /** While texts wait, the reporter gets the last redacted state; before the first, a state with empty texts. */
   readonly onStart = (present: () => RunRecord, notices: readonly string[]): void => {
     let shown: RunRecord | undefined
     const presentShown = () => {

@@ -5,7 +5,7 @@ import { isSupersetOf, Store, type Change as StoreChange } from '../cluster/stor
 import type { Gate } from '../gate/gate.ts'
 import { consolidateRequests } from '../gate/watch-requests.ts'
 import { nameKey, type Target, watchRequestOf } from '../plan/target.ts'
-import { forbidden, View, type ViewSource } from './view.ts'
+import { forbiddenError, View, type ViewSource } from './view.ts'
 
 /** One change of the part of an object that a view follows (`Part`). */
 export interface ObjectChange {
@@ -48,8 +48,8 @@ export class Changes {
 
   #read({ before, after }: StoreChange, at: number, isFirstList: boolean): readonly ObjectChange[] {
     const object = after ?? before
-    const from = before === undefined ? undefined : partOf(before, this.#part)
-    const to = after === undefined ? undefined : partOf(after, this.#part)
+    const from = before === undefined ? undefined : followedPart(before, this.#part)
+    const to = after === undefined ? undefined : followedPart(after, this.#part)
     if (from !== undefined && to !== undefined && isDeepStrictEqual(from, to)) return []
     const existedBefore = isFirstList && before === undefined
     const by = after === undefined || existedBefore ? undefined : authorsOf(before, after)
@@ -74,7 +74,7 @@ export type Part = 'status' | 'object'
 const ignoredMetadata: ReadonlySet<string> = new Set(['managedFields', 'resourceVersion', 'selfLink'])
 
 /** The part of an object without ignored fields, and with short hashes of redacted values. */
-function partOf(object: KubeObject, part: Part): unknown {
+function followedPart(object: KubeObject, part: Part): unknown {
   if (part === 'status') return mapTexts(object.status ?? {}, shortenHash)
   const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([name]) => !ignoredMetadata.has(name)))
   return mapTexts({ ...object, metadata }, shortenHash)
@@ -143,7 +143,7 @@ export class ChangesView extends View {
   #report(event: FeedEvent): void {
     const watch = this.#watches.find((each) => requestKey(each) === requestKey(event as Partial<WatchRequest>))
     if (watch === undefined) return
-    if (isAccessDenied(event)) throw forbidden({ ...watch, name: watch.name ?? '' }, event)
+    if (isAccessDenied(event)) throw forbiddenError({ ...watch, name: watch.name ?? '' }, event)
     if (isFailure(event)) this.#listener.onConnection?.(event.message)
     if (event.type === 'ALIVE') this.#listener.onConnection?.(undefined)
     if (event.type !== 'SYNCED') return

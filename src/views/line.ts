@@ -71,7 +71,7 @@ export function paintLine(
     const isLast = index === spans.length - 1
     const shown = safeLine(redact(span.text))
     const full = isLast ? shown : `${shown.padEnd(span.width ?? 0)}${span.isJoined ? '' : ' '}`
-    const piece = cut(full, left)
+    const piece = cutToWidth(full, left)
     left -= piece.length
     // With validation, styleText would drop the colours if stdout is no terminal; here `color` decides.
     text += span.style !== undefined && color ? styleText(span.style, piece, { validateStream: false }) : piece
@@ -85,7 +85,7 @@ export function stableText(lines: readonly Line[]): string {
   return JSON.stringify(texts.filter((ofLine) => ofLine.length > 0))
 }
 
-function cut(text: string, limit: number): string {
+function cutToWidth(text: string, limit: number): string {
   if (text.trimEnd().length <= limit) return text.slice(0, limit)
   return `${text.slice(0, Math.max(0, limit - 1)).replace(/\p{Cs}$/u, '')}…`
 }
@@ -117,11 +117,11 @@ export function volatile(text: string): Span {
 }
 
 /** How long ago something was, in whole seconds. @param ms milliseconds */
-export function age(ms: number): string {
+export function formatAge(ms: number): string {
   return duration(Math.floor(Math.max(0, ms) / 1_000) * 1_000)
 }
 
 /** An empty line, a title and the lines; empty without lines. */
-export function section(title: string, lines: readonly Line[]): readonly Line[] {
+export function titledLines(title: string, lines: readonly Line[]): readonly Line[] {
   return lines.length === 0 ? [] : [emptyLine, line(0, { text: title, style: 'cyan' }), ...lines]
 }

@@ -6,7 +6,7 @@ import { problemsOfPod } from '../lifecycle/workloads/pod-state.ts'
 import { byImportance } from '../lifecycle/workloads/revision-pods.ts'
 import { classOf, messageOf } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
-import { age, colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
+import { colored, dim, formatAge, type Line, line, type Mark, mark, titledLines, volatile } from './line.ts'
 import type { TracedObject } from './trace.ts'
 
 /* A pod and its containers, as lines of a view. */
@@ -21,7 +21,7 @@ export interface PodSummary {
 /** The state of a pod in one line: its worst problem, else its progress. */
 export function summarizePod(pod: Pod, reader: Reader): PodSummary {
   const { deletionTimestamp } = pod.metadata
-  if (deletionTimestamp !== undefined) return terminating(reader.time(deletionTimestamp), reader.now)
+  if (deletionTimestamp !== undefined) return terminatingSummary(reader.time(deletionTimestamp), reader.now)
   const { phase, reason, message } = pod.status ?? {}
   if (phase === 'Succeeded') return { mark: '✓', text: 'succeeded' }
   if (phase === 'Failed') {
@@ -57,9 +57,13 @@ function explainNotReady(events: readonly EventObject[]): string {
   return ['running, not ready yet', failure?.message].filter(Boolean).join(': ')
 }
 
-function terminating(deadline: number | undefined, now: number): PodSummary {
+function terminatingSummary(deadline: number | undefined, now: number): PodSummary {
   const left = deadline === undefined ? 0 : deadline - now
-  return { mark: '…', text: 'terminating', timeLeft: left > 0 ? `${age(left)} left of its grace period` : undefined }
+  return {
+    mark: '…',
+    text: 'terminating',
+    timeLeft: left > 0 ? `${formatAge(left)} left of its grace period` : undefined,
+  }
 }
 
 function initProgress(pod: Pod): string | undefined {
@@ -82,7 +86,7 @@ function describeExit(pod: Pod): string | undefined {
 export function containerLines(pod: Pod, traced: TracedObject): readonly Line[] {
   const { containers } = traced.reader.podView(pod)
   const width = Math.max(0, ...containers.map(({ container }) => container.name.length))
-  return section(
+  return titledLines(
     'containers',
     containers.flatMap((each) => [containerLine(each, width, traced), ...probeLines(each)]),
   )
@@ -101,10 +105,10 @@ function containerLine(podContainer: ContainerView, width: number, { reader }: T
     { text: container.name, width, style: 'bold' },
     role === undefined ? undefined : dim(role),
     colored(state, as),
-    startedAt === undefined ? undefined : volatile(`· started ${age(reader.now - startedAt)} ago`),
+    startedAt === undefined ? undefined : volatile(`· started ${formatAge(reader.now - startedAt)} ago`),
     restarts === 0 ? undefined : colored(`· ${counted(restarts, 'restart')}`, '!'),
     last === undefined ? undefined : dim(`· last exit code ${last.exitCode ?? '?'}${exitReason(last.reason)}`),
-    last === undefined || lastAt === undefined ? undefined : volatile(`(${age(reader.now - lastAt)} ago)`),
+    last === undefined || lastAt === undefined ? undefined : volatile(`(${formatAge(reader.now - lastAt)} ago)`),
     dim(`· ${container.image ?? 'no image'}`),
   )
 }

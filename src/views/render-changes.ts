@@ -19,7 +19,7 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
   const { before, after, type } = change
   const head = line(
     0,
-    dim(elapsed(change.at - startedAt)),
+    dim(elapsedColumn(change.at - startedAt)),
     { text: changedName(change), style: 'bold' },
     { text: describeChange(change), style: type === 'DELETED' ? 'red' : type === 'ADDED' ? 'green' : 'yellow' },
     change.by === undefined ? undefined : `by ${change.by}`,
@@ -67,7 +67,7 @@ function limitPairs(): (before: unknown, after: unknown, path: Pointer) => Opera
 }
 
 /** Elapsed time with tenths of a second, because a pod is created in less than a second. */
-function elapsed(ms: number): string {
+function elapsedColumn(ms: number): string {
   const tenths = Math.floor(Math.max(0, ms) / 100)
   return `${formatElapsed(tenths * 100)}.${tenths % 10}`.padStart(7)
 }
@@ -97,7 +97,7 @@ function yamlLines(value: unknown): readonly string[] {
 
 /** The fields that differ: the old value of each after `-`, and the new value after `+`. */
 export function differenceLines(before: unknown, after: unknown): readonly Line[] {
-  const [old, present] = [new Map(fieldsOf(before)), new Map(fieldsOf(after))]
+  const [old, present] = [new Map(scalarFields(before)), new Map(scalarFields(after))]
   const paths = [...new Set([...present.keys(), ...old.keys()])]
   const different = paths.filter((path) => old.get(path) !== present.get(path))
   return different.flatMap((path) => [
@@ -111,18 +111,18 @@ function valueLine(sign: '-' | '+', style: 'red' | 'green', path: string, value:
 }
 
 /** The path and the JSON of each scalar, empty list and empty map in a value: `status.conditions[Ready].status`, `"True"`. */
-function fieldsOf(value: unknown, path: readonly PathStep[] = []): (readonly [path: string, json: string])[] {
+function scalarFields(value: unknown, path: readonly PathStep[] = []): (readonly [path: string, json: string])[] {
   const children: readonly (readonly [PathStep, unknown])[] = Array.isArray(value)
-    ? stepsTo(value).map((step, index) => [step, value[index]])
+    ? elementSteps(value).map((step, index) => [step, value[index]])
     : isObject(value)
       ? Object.entries(value)
       : []
-  if (children.length > 0) return children.flatMap(([step, child]) => fieldsOf(child, [...path, step]))
+  if (children.length > 0) return children.flatMap(([step, child]) => scalarFields(child, [...path, step]))
   return [[describePath(path), JSON.stringify(value)]]
 }
 
 /** The steps to the elements of a list: their names or types, if these are distinct, else their indexes. */
-function stepsTo(list: readonly unknown[]): readonly PathStep[] {
+function elementSteps(list: readonly unknown[]): readonly PathStep[] {
   const names = list.map((item) => (isObject(item) ? (item['name'] ?? item['type']) : undefined))
   const isNamed = names.every((name) => typeof name === 'string') && new Set(names).size === names.length
   return names.map((name, index) => (isNamed ? { name: String(name) } : index))

@@ -13,7 +13,7 @@ import {
 } from '../lifecycle/network/endpoints.ts'
 import { podRequest } from '../lifecycle/selector.ts'
 import { counted, labelsText } from '../reasons/wording.ts'
-import { colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
+import { colored, dim, type Line, line, type Mark, mark, titledLines, volatile } from './line.ts'
 import { type PodSummary, summarizePod } from './pod.ts'
 import type { TracedObject } from './trace.ts'
 
@@ -22,8 +22,8 @@ export function serviceLines(service: Service, traced: TracedObject): readonly L
   const reached = reachedPods(service, traced.reader)
   const pods = reached.pods.map(({ pod }) => pod)
   return [
-    ...section('reached at', addressLines(service, pods)),
-    ...(isExternalName(service) ? [] : section('endpoints', endpointLines(service, reached, traced))),
+    ...titledLines('reached at', addressLines(service, pods)),
+    ...(isExternalName(service) ? [] : titledLines('endpoints', endpointLines(service, reached, traced))),
   ]
 }
 
@@ -84,7 +84,7 @@ function endpointLines(service: Service, reached: ReachedPods, traced: TracedObj
   const { pods, endpoints } = reached
   const width = {
     name: Math.max(0, ...pods.map(({ pod }) => pod.metadata.name.length)),
-    address: Math.max(0, ...pods.map((selected) => addressOf(selected).length)),
+    address: Math.max(0, ...pods.map((selected) => podAddress(selected).length)),
   }
   return [
     ...selectorLines(service, reached, traced.reader.listKnown(podRequest(service)).length),
@@ -115,7 +115,7 @@ function selectorLines(service: Service, { endpoints, pods }: ReachedPods, allPo
 }
 
 /** The address of the pod's first endpoint; without an endpoint, the pod's IP address, if known. */
-function addressOf({ pod, endpoints: [first] }: SelectedPod): string {
+function podAddress({ pod, endpoints: [first] }: SelectedPod): string {
   return (first && addressText(first)) || (pod.status?.podIP ?? '')
 }
 
@@ -142,7 +142,7 @@ function podLine(
   traced: TracedObject,
 ): Line {
   const { pod } = selected
-  const address = addressOf(selected)
+  const address = podAddress(selected)
   const { mark: as, text, timeLeft } = podTraffic(service, selected, traced)
   return line(
     4,

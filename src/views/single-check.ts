@@ -38,7 +38,7 @@ export function singleCheckRecord(gate: Gate, now: number): JudgedRunRecord {
   const results = record.targets.map((judged, index) => ({
     before: judged,
     name: gate.targetView(index).gated.name,
-    judged: judgeTarget(judged, gate.targetView(index), now),
+    judged: targetVerdict(judged, gate.targetView(index), now),
   }))
   const shown = results.map(({ judged }) => judged)
   const sorted = results
@@ -47,20 +47,20 @@ export function singleCheckRecord(gate: Gate, now: number): JudgedRunRecord {
       ...result,
       judged: causeOf(result.judged, shown)?.outcome === 'progressing' ? result.before : result.judged,
     }))
-    .toSorted((a, b) => gravityOf(a.judged) - gravityOf(b.judged))
-  return { ...record, entries: [], targets: sorted.map(({ judged }) => judged), ...conclude(sorted) }
+    .toSorted((a, b) => gravity(a.judged) - gravity(b.judged))
+  return { ...record, entries: [], targets: sorted.map(({ judged }) => judged), ...worstConclusion(sorted) }
 }
 
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
 /** A number for sorting: the worse the state of a target, the lower. */
-function gravityOf({ outcome, reason, problems }: TargetRecord): number {
+function gravity({ outcome, reason, problems }: TargetRecord): number {
   const problem = problems.find((each) => each.reason === reason)
   const ofClass = problem === undefined ? 0 : classes.indexOf(problem.class)
   return targetOutcomes.indexOf(outcome) * classes.length + ofClass
 }
 
-function judgeTarget(judged: JudgedTargetRecord, view: TargetView, now: number): JudgedTargetRecord {
+function targetVerdict(judged: JudgedTargetRecord, view: TargetView, now: number): JudgedTargetRecord {
   const { gated, isAbsent } = view
   const { rule, state, target } = gated
   if (judged.outcome !== 'progressing' || !isUndecided(state)) return judged
@@ -91,7 +91,9 @@ function otherRevisionVerdict({ gated, readerAt }: TargetView, now: number): Ver
   return found !== undefined && 'detail' in found ? verdictOf('superseded', found.type, found.detail) : undefined
 }
 
-function conclude(all: readonly { readonly judged: TargetRecord; readonly name: string }[]): Verdict<TargetOutcome> {
+function worstConclusion(
+  all: readonly { readonly judged: TargetRecord; readonly name: string }[],
+): Verdict<TargetOutcome> {
   const own = all.filter(({ judged }) => judged.causedBy === undefined)
   const worst = worstVerdict(own.map(({ judged, name }) => ({ ...judged, name })))
   if (worst !== undefined) return worst
@@ -117,13 +119,13 @@ export function renderSingleCheck(
   const parts = [
     ...(cluster.context === '' ? [] : [`context ${safeLine(cluster.context)}`]),
     `${counted(targets.length, 'resource')}${namespaceText(targets)}`,
-    ...(targets.length === 0 ? [] : [singleCheckTally(targets)]),
+    ...(targets.length === 0 ? [] : [outcomeCounts(targets)]),
   ]
   return [
     parts.join(' · '),
     ...bad.flatMap(({ target, waiting }) => [
       ...renderEvidence(
-        only(record, target),
+        singleTargetRecord(record, target),
         layoutLog({ ...record, targets: [target] }, { ...options, times: false }),
       ),
       ...(waiting === '' ? [] : [`  ${safeLine(waiting)}`]),
@@ -136,11 +138,11 @@ export function renderSingleCheck(
 }
 
 /** `1 failed, 2 not ready, 9 ready`: in a single check, no target is stalled by a timeout. */
-function singleCheckTally(targets: readonly TargetRecord[]): string {
+function outcomeCounts(targets: readonly TargetRecord[]): string {
   return outcomeCountsText(targets, (outcome) => (outcome === 'stalled' ? 'not ready' : outcomeLabels[outcome].verb))
 }
 
 /** The record with this target alone. */
-function only(record: RunRecord, { causedBy: _, ...target }: TargetRecord): RunRecord {
+function singleTargetRecord(record: RunRecord, { causedBy: _, ...target }: TargetRecord): RunRecord {
   return { ...record, ...openConclusion, targets: [target] }
 }

@@ -14,7 +14,18 @@ import { eventCount } from '../lifecycle/workloads/pod-fields.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { classOf, messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { formatElapsed } from '../report/target-record.ts'
-import { age, colored, dim, type Line, line, type Mark, mark, section, statusMarks, volatile } from './line.ts'
+import {
+  colored,
+  dim,
+  formatAge,
+  type Line,
+  line,
+  type Mark,
+  mark,
+  statusMarks,
+  titledLines,
+  volatile,
+} from './line.ts'
 import { containerLines, summarizePod } from './pod.ts'
 import { selectedPods, serviceLines, serviceType } from './service.ts'
 import type { TracedObject, TraceState } from './trace.ts'
@@ -47,7 +58,7 @@ function viewLines(state: TraceState): readonly Line[] {
       : [
           ...problemLines(state, traced),
           ...milestoneLines(traced),
-          ...belongingLines(traced),
+          ...dependentLines(traced),
           ...conditionLines(traced),
           ...eventLines(traced),
         ]),
@@ -125,7 +136,7 @@ function milestoneLines({ object, assessment, reader }: TracedObject): readonly 
   const width = Math.max(0, ...shown.map(({ name }) => name.length))
   const createdAt = reader.time(object.metadata.creationTimestamp)
   const current = shown.find(({ state }) => state === 'open')
-  return section(
+  return titledLines(
     'milestones',
     shown.map((milestone) => {
       const { name, state, message, count } = milestone
@@ -139,13 +150,13 @@ function milestoneLines({ object, assessment, reader }: TracedObject): readonly 
         mark(as),
         { text: name, width },
         showsMessage ? colored(message, as) : undefined,
-        showsAge ? volatile(`${age(reader.now - createdAt)} ago`) : undefined,
+        showsAge ? volatile(`${formatAge(reader.now - createdAt)} ago`) : undefined,
       )
     }),
   )
 }
 
-function belongingLines(traced: TracedObject): readonly Line[] {
+function dependentLines(traced: TracedObject): readonly Line[] {
   const { object } = traced
   if (isKind(object, '', 'Pod')) return containerLines(object, traced)
   if (isKind(object, '', 'Service')) return serviceLines(object, traced)
@@ -185,7 +196,7 @@ function conditionLines({ object, reader }: TracedObject): readonly Line[] {
     ({ type, status }) => object.kind !== 'Pod' || (status !== 'True' && !repeatedConditions.has(type)),
   )
   const width = Math.max(0, ...shown.map(({ type }) => type.length))
-  return section(
+  return titledLines(
     'conditions',
     shown.map((condition) => {
       const { type, status, reason, message, lastTransitionTime } = condition
@@ -199,7 +210,7 @@ function conditionLines({ object, reader }: TracedObject): readonly Line[] {
         colored(status, as),
         reason ? dim(`(${reason})`) : undefined,
         message || undefined,
-        since === undefined ? undefined : volatile(`· since ${age(reader.now - since)}`),
+        since === undefined ? undefined : volatile(`· since ${formatAge(reader.now - since)}`),
       )
     }),
   )
@@ -214,7 +225,7 @@ function eventLines(traced: TracedObject): readonly Line[] {
     .flatMap((object) => traced.events(object))
     .toSorted(compareLastOccurrence)
     .slice(-maxEvents)
-  return section(
+  return titledLines(
     'events',
     events.map((event) => {
       const at = reader.time(lastOccurrence(event)) ?? reader.startedAt
@@ -224,7 +235,7 @@ function eventLines(traced: TracedObject): readonly Line[] {
       const isVolatile = event.type !== 'Warning'
       return line(
         2,
-        volatile(`${age(reader.now - at)} ago`.padStart(9)),
+        volatile(`${formatAge(reader.now - at)} ago`.padStart(9)),
         isAboutResource ? undefined : { ...dim(`${kind.toLowerCase()}/${name}`), isVolatile },
         { text: event.reason ?? '', style: isVolatile ? 'bold' : 'yellow', isVolatile },
         count > 1 ? volatile(`×${count}`) : undefined,

@@ -19,7 +19,7 @@ import { pluralOf } from '../plan/kinds.ts'
 import { type Target, watchRequestOf } from '../plan/target.ts'
 import { wayBackLines } from '../report/rollback.ts'
 import { singleCheckRecord } from './single-check.ts'
-import { forbidden, View, type ViewSource } from './view.ts'
+import { forbiddenError, View, type ViewSource } from './view.ts'
 
 /** The content of a trace view at one time. Times are milliseconds since the epoch on this machine's clock. */
 export interface TraceState {
@@ -74,7 +74,7 @@ export class Trace extends View {
 
   /** The watches that the view needs at present. */
   get requests(): readonly WatchRequest[] {
-    const wide = requestsBehind(this.#target, this.#settings)
+    const wide = dependentRequests(this.#target, this.#settings)
     const others = this.#gate.requests.filter((request) => !wide.some((each) => isSupersetOf(each, request)))
     return [...wide, ...others]
   }
@@ -86,7 +86,7 @@ export class Trace extends View {
   /** @throws UserError if the resource cannot be read */
   protected observe(event: FeedEvent, request?: WatchRequest): void {
     const isOwn = () => request !== undefined && requestKey(request) === requestKey(watchRequestOf(this.#target))
-    if (isAccessDenied(event) && isOwn()) throw forbidden(this.#target, event)
+    if (isAccessDenied(event) && isOwn()) throw forbiddenError(this.#target, event)
     this.#connectionError = event.type === 'UNAVAILABLE' ? event.message : undefined
     this.#gate.handle([event])
   }
@@ -123,7 +123,7 @@ export class Trace extends View {
 
   /** The watches of the objects that are drawn. */
   get #needed(): readonly WatchRequest[] {
-    return [...requestsBehind(this.#target, this.#settings), ...this.#gate.targetView(0).gated.requests.needed]
+    return [...dependentRequests(this.#target, this.#settings), ...this.#gate.targetView(0).gated.requests.needed]
   }
 
   /** The kinds that are needed and cannot be read. */
@@ -153,7 +153,7 @@ export class Trace extends View {
  * The watches of the kinds that belong to a resource. They cover the whole namespace without selectors, to show pods
  * whose labels change, and pods that a selector nearly matches.
  */
-function requestsBehind(target: Target, settings: GateSettings): readonly WatchRequest[] {
+function dependentRequests(target: Target, settings: GateSettings): readonly WatchRequest[] {
   const { namespace, name } = target
   if (namespace === undefined) return []
   const { kinds } = dependentKindsOf(target, settings)

@@ -8,7 +8,18 @@ import {
 } from '../cluster/objects.ts'
 import { assessedStatus } from '../lifecycle/assessment.ts'
 import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
-import { age, colored, dim, type Line, line, type Mark, mark, section, statusMarks, volatile } from './line.ts'
+import {
+  colored,
+  dim,
+  formatAge,
+  type Line,
+  line,
+  type Mark,
+  mark,
+  statusMarks,
+  titledLines,
+  volatile,
+} from './line.ts'
 import { summarizePod, summarizeRestarts } from './pod.ts'
 import type { TracedObject } from './trace.ts'
 
@@ -20,7 +31,7 @@ const maxDepth = 5
 
 /** The tree of objects that a resource owns. Empty if there are none. */
 export function treeLines(traced: TracedObject): readonly Line[] {
-  return section('what it owns', childrenLines(traced.object, 2, traced, maxDepth))
+  return titledLines('what it owns', childrenLines(traced.object, 2, traced, maxDepth))
 }
 
 /** All objects that a resource owns, down to the maximum depth. */
@@ -39,10 +50,10 @@ function childrenLines(object: KubeObject, indent: number, traced: TracedObject,
   return [
     ...replicaSetLines(object, sets, indent, traced, depth),
     ...others.flatMap((child) => [
-      otherLine(child, indent, traced),
+      objectLine(child, indent, traced),
       ...childrenLines(child, indent + 2, traced, depth - 1),
     ]),
-    ...pods.toSorted(byAge).map((pod) => podLine(pod, indent, nameWidth, traced)),
+    ...pods.toSorted(compareAge).map((pod) => podLine(pod, indent, nameWidth, traced)),
   ]
 }
 
@@ -90,7 +101,7 @@ function replicaSetLine(set: ReplicaSet, role: string, indent: number, { reader 
     [revision, role].filter(Boolean).join(', ') || undefined,
     colored(`· ${count}`, as),
     images.length === 0 ? undefined : dim(`· ${images.join(', ')}`),
-    createdAt === undefined ? undefined : volatile(`· ${age(reader.now - createdAt)} old`),
+    createdAt === undefined ? undefined : volatile(`· ${formatAge(reader.now - createdAt)} old`),
   )
 }
 
@@ -108,7 +119,7 @@ function podLine(pod: Pod, indent: number, width: number, { reader }: TracedObje
 }
 
 /** An object of any other kind, with the result of its lifecycle rule. */
-function otherLine(object: KubeObject, indent: number, traced: TracedObject): Line {
+function objectLine(object: KubeObject, indent: number, traced: TracedObject): Line {
   const assessment = traced.assessNonTarget(object)
   const as = statusMarks[assessedStatus(assessment)]
   return line(indent, mark(as), { text: shortName(object), style: 'bold' }, colored(assessment.message, as))
@@ -118,7 +129,7 @@ function revisionOf({ metadata }: ReplicaSet): number {
   return Number(metadata.annotations?.['deployment.kubernetes.io/revision'] ?? Number.NaN)
 }
 
-function byAge(a: KubeObject, b: KubeObject): number {
+function compareAge(a: KubeObject, b: KubeObject): number {
   return (
     compareTimestamps(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
     a.metadata.name.localeCompare(b.metadata.name, 'en', { numeric: true })

@@ -68,7 +68,7 @@ export abstract class View implements EventConsumer {
   }
 }
 
-export function forbidden(
+export function forbiddenError(
   target: Pick<Target, 'apiVersion' | 'kind' | 'name'>,
   { message }: { message: string },
 ): UserError {

@@ -2,7 +2,7 @@ import { getOctokit } from '@actions/github'
 import type { Outcome } from '../../src/gate/outcome.ts'
 import { openMarker } from '../../src/github/comment.ts'
 import { closeExtras } from '../../src/github/extras.ts'
-import type { LeftOpen } from '../../src/github/job-state.ts'
+import type { OpenObjects } from '../../src/github/job-state.ts'
 import { readWorkflowRun } from '../../src/github/workflow-run.ts'
 import type { ExtraName } from '../../src/inputs.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
@@ -42,7 +42,7 @@ afterAll(() => github.close())
 const own = { owner: 'acme', repo: 'shop' }
 
 /** Opens everything, as a gate does. Returns what it leaves. */
-async function open(): Promise<LeftOpen['open']> {
+async function open(): Promise<OpenObjects['open']> {
   const { issues, repos } = octokit.rest
   await repos.createCommitStatus({ ...own, sha: headSha, context: name, state: 'pending', target_url: logUrl })
   const deployment = await repos.createDeployment({ ...own, ref: headSha, environment: 'shop' })
@@ -63,7 +63,7 @@ async function open(): Promise<LeftOpen['open']> {
   ]
 }
 
-async function close(open: LeftOpen['open'], verdict?: LeftOpen['verdict']): Promise<void> {
+async function close(open: OpenObjects['open'], verdict?: OpenObjects['verdict']): Promise<void> {
   const log = { onClosed: (extra: ExtraName) => closed.push(extra), onWarning: (text: string) => warnings.push(text) }
   const clock = new EventLoopClock(Date.now(), 20, () => {})
   let isOver = false

@@ -6,7 +6,7 @@ import { CommitStatus } from '../../src/github/commit-status.ts'
 import { DeploymentStatus, environmentName } from '../../src/github/deployment-status.ts'
 import { type Extra, type Octokit, type Opened, Origin } from '../../src/github/extra.ts'
 import { describeFailure, readFailure } from '../../src/github/failure.ts'
-import { boundedSummary } from '../../src/github/texts.ts'
+import { limitedSummary } from '../../src/github/texts.ts'
 import type { ExtraName } from '../../src/inputs.ts'
 import type { TrackedFiles } from '../../src/workspace.ts'
 import { createProblem, createRecord, createTarget, createTargetRecord } from '../report/builders.ts'
@@ -162,7 +162,7 @@ it('an annotation that changed what was gated stands in the description also aft
 it('an annotation that changed what was gated stands in the comment, also where the summary is too long', async () => {
   await show('comment', hidden)
   expect(bodies('issues/create-comment')[0]?.['body']).toContain('- rollout-gate/skip of deployment/db')
-  expect(boundedSummary(hidden, shareOf(context), 300)).toContain('2 annotations change what is gated')
+  expect(limitedSummary(hidden, shareOf(context), 300)).toContain('2 annotations change what is gated')
 })
 
 it.each<[string, Partial<EndedRunRecord>, RegExp]>([

@@ -1,5 +1,5 @@
 import { Origin } from '../../src/github/extra.ts'
-import { boundedSummary, gateName } from '../../src/github/texts.ts'
+import { gateName, limitedSummary } from '../../src/github/texts.ts'
 import { readWorkflowRun } from '../../src/github/workflow-run.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { rows, titled } from '../kit/rows.ts'
@@ -87,14 +87,14 @@ it('gateName is one line of at most 200 characters', () => {
   expect(name).toMatch(/^Rollout \(a x.* \[[0-9a-f]{6}\]$/)
 })
 
-describe('boundedSummary', () => {
+describe('limitedSummary', () => {
   const { variables, payload } = createContext()
   const logUrl = 'https://github.com/acme/shop/actions/runs/77/job/501'
   const origin = new Origin(null as never, readWorkflowRun(variables, payload, { sha: headSha }), '501')
   const shared = { origin, name: 'Rollout', tracked: new Map() }
 
   it('is the job summary when that fits, then the gate, the commit and the log', () => {
-    const lines = boundedSummary(createRecord(), shared, 65_535).split('\n')
+    const lines = limitedSummary(createRecord(), shared, 65_535).split('\n')
     expect(lines[0]).toBe('### ✅ Rollout ready in 31 s · deployment/web')
     expect(lines.at(-2)).toBe(
       `<sub>Rollout · commit [1111111](https://github.com/acme/shop/commit/${headSha}) · [log](${logUrl})</sub>`,
@@ -105,7 +105,7 @@ describe('boundedSummary', () => {
     const message = Array.from({ length: 2_000 }, (_, line) => `resources, line ${line}: ${'$'.repeat(50)}`).join('\n')
     const verdict = { outcome: 'misconfigured', reason: 'input-invalid', message } as const
     const record = createRecord({ targets: [], entries: [], verdict })
-    const text = boundedSummary(record, shared, 65_535)
+    const text = limitedSummary(record, shared, 65_535)
     expect(text.length).toBeLessThan(700)
     expect(text).toContain('mistake in the inputs')
     expect(text).toContain(`[log](${logUrl})`)
