@@ -329,7 +329,7 @@ export class Reflector {
       throw new ApiError(410, 'the server has a lower resource version')
   }
 
-  /** Handles one event of a watch (kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection …"). */
+  /** Handles one event of a watch (Kubernetes API concepts, "Efficient detection of changes"). */
   #handleLine(line: Buffer): void {
     let event: { type?: unknown; object?: (KubeObject & { code?: number }) | null }
     try {

@@ -12,27 +12,27 @@ import { type FlagOptions, splitFlags } from './reference-flags.ts'
 import { noDefaults, resolveReferences } from './resolve.ts'
 import { nameKey, type Target } from './target.ts'
 
-/* The inputs `http-checks` and `hold`: what is checked once the targets are ready. */
+/* Reads the inputs `http-checks` and `hold`: the checks after the targets are ready. */
 
 export type Scheme = 'http' | 'https'
 export type Header = readonly [name: string, value: string]
-/** HTTP statuses from the first to the last. */
+/** A range of HTTP statuses, which includes both ends. */
 export type StatusRange = readonly [first: number, last: number]
 
-/** A line of `http-checks`: the request to send to the pods of a target, and the expected answer. */
+/** A line of `http-checks`: a request to the pods of a target, and the expected answer. */
 export interface RequestCheck {
-  /** The index among the lines, counted from 0. `Answer.check` refers to it. */
+  /** The index of this check among the lines, counted from 0. `Answer.check` contains this index. */
   readonly index: number
-  /** The line in the input, counted from 1. */
+  /** The number of the line in the input, counted from 1. */
   readonly line: number
   /** The line as written, with `***` for the values of headers. */
   readonly text: string
   readonly method: string
-  /** The path of the URL, with the query string. */
+  /** The path of the URL, including the query string. */
   readonly path: string
-  /** The target whose pods are asked. Before `resolveCheckKinds`, `apiVersion` is empty and `kind` is the word in the line. */
+  /** The target whose pods receive the request. Until `resolveCheckKinds`, its `kind` is as written. */
   readonly reference: ObjectName
-  /** The name or number of the port of the reference, as written. */
+  /** The name or number of the port, as written. */
   readonly port?: string | undefined
   readonly scheme: Scheme
   readonly headers: readonly Header[]
@@ -46,11 +46,11 @@ export interface RequestCheck {
 /** The checks after the targets are ready. */
 export interface Checks {
   readonly httpChecks: readonly RequestCheck[]
-  /** How long all targets must stay ready, in milliseconds; 0: no such check. */
+  /** How long all targets must stay ready, in milliseconds. 0 turns this check off. */
   readonly holdMs: number
 }
 
-/** Reads `http-checks` and `hold`. Never throws: mistakes are collected with their lines. */
+/** Reads the lines of `http-checks`. Never throws: mistakes are collected with their lines. */
 export function parseChecks({
   httpChecks,
   holdMs,
@@ -59,7 +59,7 @@ export function parseChecks({
   return { httpChecks: parseRequestLines(httpChecks, mistakes), holdMs, mistakes }
 }
 
-/** The lines without mistakes. Indexes and numbers count all lines. */
+/** Parses the lines of `http-checks`. Omits lines with mistakes, but counts them in `index` and `line`. */
 function parseRequestLines(text: string, mistakes: Mistake[]): readonly RequestCheck[] {
   const lines = writtenLines(text)
   if (lines.length > maxRequestLines)
@@ -86,7 +86,7 @@ const requestFlags = {
   times: { type: 'string' },
 } as const satisfies FlagOptions
 
-/** The methods that a request may have. */
+/** The HTTP methods that a request may have. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 const scheme = oneOf('http', 'https')
@@ -133,7 +133,7 @@ function checkMethod(method: string, addMistake: AddMistake): void {
   )
 }
 
-/** Reads `service/web:8080`. */
+/** Reads a reference with an optional port, like `service/web:8080`. */
 function readReference(
   word: string,
   namespace: string | undefined,
@@ -152,13 +152,13 @@ function readReference(
   return { reference: { apiVersion: '', kind, name, namespace }, port }
 }
 
-/** A number, or a name (IANA_SVC_NAME): https://kubernetes.io/docs/concepts/services-networking/service/#field-spec-ports */
+/** Whether a text is a port number, or a valid port name (IANA_SVC_NAME in the Kubernetes API). */
 function isPort(text: string): boolean {
   if (/^\d+$/.test(text)) return Number(text) >= 1 && Number(text) <= 65_535
   return /^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)
 }
 
-/** The start of a path that a client reads as another path or as a host (WHATWG URL, "path state"; RFC 3986, section 4.2). */
+/** A path that HTTP clients would change, or read as a host (WHATWG URL, "path state"; RFC 3986, section 4.2). */
 const otherPath = /^\/\/|^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i
 
 /** The characters that the value of a header may have (RFC 9110, section 5.5). */
@@ -181,13 +181,13 @@ function readHeaders(text: string | undefined, addMistake: AddMistake): readonly
       )
       return []
     }
-    // The value may be a secret.
+    // The message does not quote the header, which may contain a secret.
     addMistake("--header is no header. Write its name, a colon and its value: --header='Authorization: Bearer …'.")
     return []
   })
 }
 
-/** The HTTP statuses in a text such as `200`, `200-299` or `200,302`. */
+/** Reads HTTP statuses like `200`, `200-299` or `200,302`. */
 function readStatusRanges(text: string | undefined, addMistake: AddMistake): readonly StatusRange[] {
   return (text ?? '200-299').split(',').flatMap((part) => {
     const [, first = '', last = first] = /^\s*([1-5]\d\d)(?:-([1-5]\d\d))?\s*$/.exec(part) ?? []
@@ -214,7 +214,7 @@ function readTimes(text: string | undefined, addMistake: AddMistake): number {
   return times ?? 1
 }
 
-/** The line that consists of these words, with `***` in place of the values of headers. A replay can parse this line. */
+/** Joins the words of a line, with `***` in place of the values of headers. A replay can parse the result. */
 function maskHeaders(words: readonly string[]): string {
   let isValue = false
   return words
@@ -227,7 +227,7 @@ function maskHeaders(words: readonly string[]): string {
     .join(' ')
 }
 
-/** The lines of `http-checks` for a recording: without comments and the values of headers. */
+/** The lines of `http-checks` for a recording, without comments and without the values of headers. */
 export function linesForRecording(text: string): readonly string[] {
   return writtenLines(text).map(({ text }) => maskHeaders(splitWords(text, () => {})?.map((word) => word.text) ?? []))
 }
@@ -237,7 +237,7 @@ export function secretsOfHeaders({ httpChecks }: Pick<Checks, 'httpChecks'>): re
 }
 
 /**
- * The checks with the kinds of their references.
+ * Finds the kind of each reference in the checks.
  * @param resources the server's resource types, in the order of discovery
  * @throws UserError with every reference of an unknown kind
  */
@@ -256,7 +256,7 @@ export function resolveCheckKinds(checks: Checks, resources: readonly ApiResourc
   return { ...checks, httpChecks }
 }
 
-/** Returns a function like `milestonesOf` that adds the milestones of the checks. */
+/** Extends `milestonesOf` with the milestones of the checks: `answers` and `held`. */
 export function withMilestones(
   milestonesOf: (kind: KindName) => readonly string[],
   { httpChecks, holdMs }: Checks,
@@ -266,7 +266,8 @@ export function withMilestones(
 }
 
 /**
- * Adds to each reference without `-n` the namespace of the only target with this kind and name, else the default namespace.
+ * Sets the namespace of each reference without `-n`. If only one target has the kind and name, uses its namespace, else
+ * the default namespace.
  * @param namespace the default namespace
  */
 export function addNamespaces(checks: Checks, targets: readonly Target[], namespace: string): Checks {

@@ -4,9 +4,9 @@ import type { AddMistake } from '../errors.ts'
 import { milestoneNames } from '../inputs.ts'
 import { isBuiltInGroup } from './kinds.ts'
 
-/* The fields of an entry of health checks: their types, mistakes and documentation. */
+/* The schema of an entry in the file of `health-check-exprs`: its fields, with messages and documentation. */
 
-/** @param write what must be written there, as the end of a mistake: `Entry 2 (Widget), cause: write a list of expressions` */
+/** Describes a field. `write`: its valid values, for messages like `Entry 2, cause: write a list of expressions`. */
 function describedField<Schema extends z.ZodType>(schema: Schema, write: string, description: string) {
   return schema.meta({ write, description })
 }
@@ -30,14 +30,14 @@ const stages = z.array(z.object({ name: z.enum(milestoneNames), done: words })).
 const stageNames = milestoneNames.join(', ')
 
 /**
- * An entry defines how the status of the objects of a kind is read. The user writes entries in the file of the input
- * `health-check-exprs`; the catalogue of operators contains others. The expressions are CEL over the object, as in
- * Flux' `healthCheckExprs`. An expression that reads a missing field is false. The first expression that is true
- * decides, in the order `inProgress`, `suspended`, `failed`, `current`; if none is true, the object is in progress. If
- * the status is of an older generation, the object is in progress too, unless `suspended` is true for the spec alone.
+ * Defines how the gate reads the status of a kind. Users write entries in the file of the input `health-check-exprs`.
+ * The catalogue of operators contains further entries. The expressions are CEL over the object, as in Flux'
+ * `healthCheckExprs`. An expression that reads a missing field is false. The first true expression decides, in the
+ * order `inProgress`, `suspended`, `failed`, `current`. If no expression is true, the object is in progress. If the
+ * status is for an older generation, the object is in progress too, unless `suspended` is true for the spec alone.
  *
- * For an entry of the catalogue, conditions of an older generation are ignored. If the status has no field that
- * `current` and `failed` read, another version of the operator wrote it, and the general conventions decide.
+ * For an entry of the catalogue, conditions for an older generation are ignored. If the status lacks all fields that
+ * `current` and `failed` read, another version of the operator wrote the status. Then the general conventions decide.
  */
 export const entrySchema = z.strictObject({
   group: optionalField(
@@ -104,7 +104,7 @@ export const entrySchema = z.strictObject({
 })
 
 /**
- * Checks an entry of a file.
+ * Whether a value from the file is a valid entry.
  * @param where the place of the entry, for messages: `Entry 2`
  * @param addMistake called with every mistake
  */

@@ -8,15 +8,15 @@ import { expressionMs, expressionSteps } from '../thresholds.ts'
 import type { entrySchema } from './health-check-schema.ts'
 import { isBuiltInGroup } from './kinds.ts'
 
-/* Health checks in CEL, of the input `health-check-exprs` and the catalogue: reads, compiles and chooses them. */
+/* Reads, compiles and selects health checks in CEL, from the input `health-check-exprs` and from the catalogue. */
 
-/** Returns whether the expression is true for an object. `error`: why the expression could not be evaluated. */
+/** A compiled condition. Returns whether the condition is true for an object. `error`: why the evaluation failed. */
 export type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
 
-/** Returns the text of the expression for an object, or the first text of a list. Undefined if there is none. */
+/** A compiled text expression. Returns a text for an object, or the first text of a list; undefined without text. */
 export type TextExpression = (object: KubeObject) => string | undefined
 
-/** Compiles expressions in CEL over the fields of an object. Both functions throw an error for invalid syntax. */
+/** Compiles CEL expressions over the fields of an object. Both functions throw an error if the syntax is invalid. */
 export interface Compiler {
   /** An expression that reads a missing field is false. */
   condition(source: string): Expression
@@ -28,12 +28,12 @@ const maxTextLength = 1_000
 
 /** The maximum number of values in an object; an object of 1.5 MiB has fewer. */
 const maxValues = 200_000
-/** A call of a macro, which evaluates an expression for each element of a list. A nested call does so for each pair of elements. */
+/** Matches a call of a CEL macro. A macro evaluates an expression for each element of a list. */
 const macro = /\.\s*(?:all|exists|exists_one|existsOne|filter|map)\s*\(/g
 
 /**
- * Loads the CEL library. Call this only if there are expressions, because loading delays the start.
- * @param limitMs the time limit for one evaluation of an expression with patterns or many steps
+ * Loads the CEL library. Call this function only if there are expressions, because loading delays the start.
+ * @param limitMs the time limit for one evaluation. Only expressions with patterns or many steps have a time limit.
  */
 export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
   const [{ Environment }, vm] = await Promise.all([import('@marcbachmann/cel-js'), import('node:vm')])
@@ -47,7 +47,7 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
     const macros = source.match(macro)?.length ?? 0
     return (object: KubeObject): unknown => {
       const { fields, values } = toCelObject(object)
-      // The expression needs at most as many steps as if each macro were nested in the others.
+      // The maximum number of steps: each macro may be nested in the other macros.
       const steps = values ** macros
       if (steps > expressionSteps) return limited(() => evaluate(withStepLimit(fields, { left: expressionSteps })))
       return hasPattern ? limited(() => evaluate(fields)) : evaluate(fields)
@@ -77,16 +77,18 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
   }
 }
 
-/** A call of `isTrue`, `isFalse` or `messageOf`, with texts in quotes. */
+/** Matches a call of `isTrue`, `isFalse` or `messageOf` whose arguments are texts in quotes. */
 const conditionCall = /\b(isTrue|isFalse|messageOf)\(((?:\s*(?:'[^']*'|"[^"]*")\s*,?)*)\)/g
 
 /**
- * Replaces calls of these functions about `status.conditions` by CEL:
+ * Replaces calls of three functions with CEL over `status.conditions`:
  *
- * - `isTrue('Ready')`: the condition is True. `isTrue('Ready', 'Synced', 'Healthy')`: with one of these two reasons.
- * - `isFalse('Ready', 'InvalidConfig')`: the condition is False.
- * - `messageOf('Ready')`: the message of the condition if it is not True. `messageOf('Degraded', 'False')`: if it is not False.
- * @throws Error if an argument is no text in quotes
+ * - `isTrue('Ready')`: the condition is True. `isTrue('Ready', 'Synced', 'Healthy')`: and its reason is one of these
+ * two.
+ * - `isFalse('Ready', 'InvalidConfig')`: the condition is False, and this is its reason.
+ * - `messageOf('Ready')`: the message of a condition that is not True. `messageOf('Degraded', 'False')`: that is not
+ * False.
+ * @throws Error if an argument is not a text in quotes
  */
 function expandConditionCalls(source: string): string {
   const replaced = source.replace(conditionCall, (_, name: string, list: string) => {
@@ -101,7 +103,7 @@ function expandConditionCalls(source: string): string {
   return replaced
 }
 
-/** Returns a function that calls `work` with a time limit. The limit of a `Script` also applies to functions that the script calls. */
+/** Creates a function that calls `work` with a time limit, from a `Script` whose limit also applies to its calls. */
 function createTimeLimiter({ createContext, Script }: typeof import('node:vm'), limitMs: number) {
   const script = new Script('work()')
   return (work: () => unknown): unknown => {
@@ -114,7 +116,7 @@ function createTimeLimiter({ createContext, Script }: typeof import('node:vm'), 
   }
 }
 
-/** A copy of a value whose lists count down `steps` at each read of an entry, and throw an error when no step is left. */
+/** Copies a value. Each read of a list element in the copy uses one step. If no step is left, the read throws an error. */
 function withStepLimit<Value>(value: Value, steps: { left: number }): Value {
   if (Array.isArray(value)) {
     const get = (list: readonly unknown[], key: PropertyKey) => {
@@ -146,14 +148,14 @@ function firstNonEmptyText(value: unknown): string | undefined {
 
 interface CelObject {
   readonly fields: Record<string, unknown>
-  /** The number of values in all fields. */
+  /** The number of values in the object, at any depth. */
   readonly values: number
 }
 
-/** @throws Error for an object with too many values */
+/** Converts an object for CEL, and counts its values. Throws an error if there are too many values. */
 const toCelObject = cachePerObject((object): CelObject => {
   let values = 0
-  /** Whole numbers of JSON are integers in CEL, as for the API server. */
+  /** Converts a value. As in the API server, whole numbers become integers. */
   const toCel = (value: unknown): unknown => {
     values += 1
     if (values > maxValues) throw new Error(`the object has more than ${maxValues} values`)
@@ -166,10 +168,10 @@ const toCelObject = cachePerObject((object): CelObject => {
   return { fields, values }
 })
 
-/** An entry of the file of the input `health-check-exprs`, and of the catalogue of operators. */
+/** An entry in the file of `health-check-exprs`, or in the catalogue of operators. */
 export type HealthCheckEntry = z.infer<typeof entrySchema>
 
-/** Which kinds an entry is about: a group or `*.suffix`, and a kind or `*`. */
+/** The kinds that an entry applies to: a group or `*.suffix`, and a kind or `*`. */
 export interface KindPattern {
   readonly group: string
   readonly kind: string
@@ -182,7 +184,7 @@ export interface HealthCheck
       HealthCheckEntry,
       'documentation' | 'ignoresGeneration' | 'resume' | 'owns' | 'applies' | 'isWorkload' | 'awaitsWorkloads'
     > {
-  /** Whether the user wrote the health check. */
+  /** Whether the health check comes from the user, not from the catalogue. */
   readonly isUsers: boolean
   readonly current: Expression
   readonly failed?: Expression
@@ -195,20 +197,20 @@ export interface HealthCheck
   readonly follows?: Readonly<
     Record<'object', TextExpression> & Partial<Record<'generation' | 'every', TextExpression>>
   >
-  /** The fields of the status that `current` and `failed` read. */
+  /** The status fields that the expressions `current` and `failed` read. */
   readonly statusFields: readonly string[]
 }
 
 /**
- * The best entry for a kind: an exact group before a suffix, a longer suffix before a shorter one, then a kind before
- * `*`.
+ * Finds the most specific entry for a kind. An exact group wins over a suffix, a longer suffix over a shorter suffix,
+ * and then a kind over `*`.
  */
 export function findEntry<Entry extends KindPattern>(
   { apiVersion, kind }: KindName,
   entries: readonly Entry[],
 ): Entry | undefined {
   const group = groupOf(apiVersion)
-  // The gate has a rule for each kind of Kubernetes. No entry replaces such a rule.
+  // The gate has its own rules for built-in kinds. No entry replaces these rules.
   if (isBuiltInGroup(group)) return undefined
   const isOfGroup = (name: string) => name === group || (name.startsWith('*.') && group.endsWith(name.slice(1)))
   const found = entries.filter((each) => isOfGroup(each.group) && (each.kind === kind || each.kind === '*'))
@@ -221,8 +223,8 @@ function matchRank({ group, kind }: KindPattern, wanted: string): number {
 }
 
 /**
- * Reads the entries of a file, without compiling their expressions.
- * @param path of the file, for messages
+ * Reads the entries of a file, but does not compile their expressions.
+ * @param path the path of the file, for messages
  * @throws UserError with every mistake
  */
 export async function parseEntries(text: string, path: string): Promise<readonly HealthCheckEntry[]> {
@@ -231,15 +233,15 @@ export async function parseEntries(text: string, path: string): Promise<readonly
   return entries.map(({ entry }) => entry)
 }
 
-/** Each valid entry with its place for messages, and all mistakes. */
+/** Reads the valid entries, each with its place for messages, and all mistakes. */
 async function readEntries(text: string, path: string) {
-  // Loaded when needed: its library costs start-up time.
+  // Loaded only here: its library would delay the start.
   const { isHealthCheckEntry } = await import('./health-check-schema.ts')
   const mistakes: Mistake[] = []
   const addMistake: AddMistake = (message) => mistakes.push({ input: path, message })
   const entries: { readonly entry: HealthCheckEntry; readonly where: string }[] = []
   try {
-    // With merge keys: `<<: *other` takes the fields of another entry.
+    // Supports merge keys: `<<: *other` copies the fields of another entry.
     const list = load(text, { schema: CORE_SCHEMA.withTags(mergeTag) })
     if (!Array.isArray(list)) addMistake('This is not a list. Write a YAML list of {apiVersion, kind, current, …}.')
     for (const [index, entry] of (Array.isArray(list) ? list : []).entries()) {
@@ -254,7 +256,7 @@ async function readEntries(text: string, path: string) {
 
 /**
  * Reads a YAML list of health checks and compiles their expressions.
- * @param path of the file, for messages
+ * @param path the path of the file, for messages
  * @throws UserError with every mistake
  */
 export async function parseHealthChecks(text: string, path: string): Promise<readonly HealthCheck[]> {
@@ -269,14 +271,13 @@ export async function parseHealthChecks(text: string, path: string): Promise<rea
   return checks
 }
 
-/** A condition or text in place of an expression with invalid syntax. */
+/** These replace a condition or text with invalid syntax. */
 const neverHolds = () => ({ holds: false })
 const noText = () => undefined
 
 /**
  * Compiles the expressions of an entry.
- * @param onMistake called with the field and the mistake of each expression with invalid syntax; by default, the first
- * mistake is thrown
+ * @param onMistake called for each expression with invalid syntax; by default, the first error is thrown
  */
 export function compileEntry(
   entry: HealthCheckEntry,
@@ -329,8 +330,8 @@ function statusFieldsOf(source: string): readonly string[] {
 }
 
 /**
- * Reads the health checks of a file; none without a path.
- * @throws UserError if the file cannot be read, or with every mistake in it
+ * Reads the health checks in a file. Returns an empty list without a path.
+ * @throws UserError if the file cannot be read or contains mistakes
  */
 export async function readHealthChecks(path: string | undefined): Promise<readonly HealthCheck[]> {
   if (path === undefined) return []

@@ -7,29 +7,29 @@ import { releaseListsAtOnce } from '../thresholds.ts'
 import { label } from './names.ts'
 import type { ReleaseHistory, ReleaseRevision, Target } from './target.ts'
 
-/* Helm releases as references: the objects of a release, and its revisions. */
+/* References to Helm releases, like `helm/web`: finds the objects and the revisions of a release. */
 
-/** The word for a Helm release in a reference (`helm/web`), and the kind of a target that is a release. No server has this kind. */
+/** The word for a Helm release in a reference, and the kind of a release as a target. No server has this kind. */
 export const releaseKind = { word: 'helm', ...helmRevisions } as const
 
 /**
- * Helm sets this label and two annotations on all objects of a release except its hooks (`setMetadataVisitor`,
- * pkg/action/validate.go; `execHook`, pkg/action/hooks.go, creates hooks without them).
+ * Helm sets this label and two annotations on all objects of a release (`setMetadataVisitor`, pkg/action/validate.go).
+ * Hooks do not get them (`execHook`, pkg/action/hooks.go).
  */
 export const releaseSelector = 'app.kubernetes.io/managed-by=Helm'
 export const nameAnnotation = 'meta.helm.sh/release-name'
 const namespaceAnnotation = 'meta.helm.sh/release-namespace'
 export const hookAnnotation = 'helm.sh/hook'
 
-/** The release whose objects a request selects. */
+/** A Helm release whose objects a list request selects. */
 export interface Release {
   readonly name: string
   readonly namespace: string
-  /** Whether objects that are being deleted are selected too (`--for=delete`). */
+  /** Whether terminating objects are selected too (`--for=delete`). */
   readonly includesTerminating: boolean
 }
 
-/** A list request; with `release`, only for the objects of this Helm release. */
+/** A list request. With `release`, the request selects only objects of this Helm release. */
 export interface Selection extends WatchRequest {
   readonly release?: Release
 }
@@ -37,8 +37,8 @@ export interface Selection extends WatchRequest {
 type ReleaseSelection = Selection & { readonly release: Release }
 
 /**
- * Whether an object belongs to a release. An object with an owner does not: its controller may have copied the annotations
- * of the owner. An object that is being deleted does not either: an upgrade has removed this object from the release.
+ * Whether an object belongs to a release. An object with a controller does not, because the controller may have copied
+ * the annotations. A terminating object does not, because an upgrade has removed it from the release.
  */
 export function isOfRelease({ metadata }: Pick<KubeObject, 'metadata'>, release: Release): boolean {
   const { annotations = {}, deletionTimestamp } = metadata
@@ -55,7 +55,7 @@ export function revisionsRequest({ name, namespace }: Pick<Release, 'name' | 'na
   return { ...helmRevisions, namespace, labelSelector: `owner=helm,name=${name}` }
 }
 
-/** The history of a release; undefined without revisions. */
+/** Creates the history of a release from the Secrets of its revisions. Undefined without revisions. */
 function createHistory({ name, namespace }: Release, revisions: readonly KubeObject[]): ReleaseHistory | undefined {
   const known = revisions
     .map(({ metadata }) => readRevision(metadata))
@@ -64,7 +64,7 @@ function createHistory({ name, namespace }: Release, revisions: readonly KubeObj
   return known.length === 0 ? undefined : { name, namespace, revisions: known }
 }
 
-/** The history until the revision that the gate has waited for. If newer revisions exist, that revision is superseded. */
+/** The history up to the revision that the gate waited for. That revision is `superseded` if a newer revision exists. */
 export function historyUntilAwaited(history: ReleaseHistory, awaited: readonly Target[]): ReleaseHistory {
   const last = awaited.find((target) => isRevisionOf(target, history))
   if (last === undefined) return history
@@ -82,17 +82,17 @@ export function isRevisionOf({ release }: Target, { name, namespace }: Pick<Rele
   return release?.name === name && release.namespace === namespace
 }
 
-/** Whether the last revision of a release is pending. If so, objects may be missing, or of the earlier revision. */
+/** Whether the last revision of a release is pending. Then objects of this revision may be missing or outdated. */
 export function hasPendingRevision(history: ReleaseHistory | undefined): boolean {
   return isPendingStatus(history?.revisions.at(-1)?.status ?? '')
 }
 
-/** Whether Helm installs, upgrades or rolls back to a revision with this status, or was killed while it did. */
+/** Whether a revision with this status is being installed, or Helm was killed during the installation. */
 export function isPendingStatus(status: string): boolean {
   return status.startsWith('pending-')
 }
 
-/** A revision of a release, by the name (`web.v7`) and the labels of its Secret. */
+/** Reads a revision of a release from the name (`web.v7`) and the labels of its Secret. */
 export function readRevision({
   name,
   labels,
@@ -104,7 +104,7 @@ export function readRevision({
 
 /**
  * The kinds that a release may contain, each in its preferred version.
- * @param isGated whether the objects of a kind are gated; objects of other kinds are ready once they exist
+ * @param isGated returns whether objects of a kind are gated
  */
 export function kindsOfRelease(
   resources: readonly ApiResource[],
@@ -128,7 +128,7 @@ export function checkReleaseName(text: string, addMistake: AddMistake): void {
   )
 }
 
-/** Returns functions that list objects and the revisions of releases. A kind of a release that may not be listed is skipped. */
+/** Creates functions that list the objects and revisions of releases. Skips kinds of a release that cannot be listed. */
 export function createSelectionReader(
   selections: readonly Selection[],
   cluster: Pick<Cluster, 'listObjects' | 'tryListObjects'>,
@@ -161,7 +161,7 @@ export function createSelectionReader(
       release === undefined
         ? (await cluster.listObjects(request)).map(({ metadata }) => metadata.name)
         : namesOfRelease({ ...request, release }),
-    /** Lists the revisions of all releases. Without permission to read its Secrets, a release has no history. */
+    /** Lists the revisions of all releases. If the Secrets of a release cannot be read, the release has no history. */
     readHistories: async (): Promise<void> => {
       const releases = [...byRelease.values()].flatMap(([first]) => first?.release ?? [])
       await Promise.all(
@@ -171,9 +171,9 @@ export function createSelectionReader(
         }),
       )
     },
-    /** The history of a release, if it may be read. */
+    /** The history of a release; undefined if its Secrets cannot be read. */
     historyOf: (release: Release): ReleaseHistory | undefined => histories.get(releaseText(release)),
-    /** One sentence for each release with kinds that are not gated, because they cannot be listed. */
+    /** One sentence for each release that has skipped kinds. */
     notices: (): readonly string[] =>
       [...byRelease.keys()].flatMap((name) => {
         const kinds = skippedSelections(name).map(({ kind }) => kind)

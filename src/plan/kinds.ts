@@ -3,9 +3,9 @@ import { groupOf } from '../cluster/objects.ts'
 import { nearestWords, quote } from '../errors.ts'
 import type { Reference } from './target.ts'
 
-/* Finds the kind for a word, as kubectl does. Also: which API groups are those of Kubernetes itself. */
+/* Finds the kind for a word like `deploy`, as kubectl does, and tells built-in API groups from other groups. */
 
-/** The API groups of Kubernetes under `k8s.io`, without this suffix. */
+/** The built-in API groups that end in `.k8s.io`, without this suffix. */
 const builtInGroups: ReadonlySet<string> = new Set([
   'admissionregistration',
   'apiextensions',
@@ -28,8 +28,8 @@ const builtInGroups: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether the group of an API version is built in: its name has no dot, or is in `builtInGroups`. Some custom resources
- * also have a group under k8s.io, which is not built in: gateway.networking.k8s.io, snapshot.storage.k8s.io.
+ * Whether an API version belongs to a built-in group: a group without a dot, or a group in `builtInGroups`. Groups of
+ * custom resources may end in `.k8s.io` too: gateway.networking.k8s.io, snapshot.storage.k8s.io.
  */
 export function isBuiltIn(apiVersion: string): boolean {
   return isBuiltInGroup(groupOf(apiVersion))
@@ -46,12 +46,11 @@ export function pluralOf(kind: string): string {
 }
 
 /**
- * Finds the resource type with this name, as kubectl does, ignoring case: `deploy`, `Deployment`, `deployments`,
- * `deployment.apps`, `deployments.v1.apps`, `storageclass.storage` (the start of the group is enough).
+ * Finds the resource type for a word, as kubectl does: `deploy`, `Deployment`, `deployments`, `deployment.apps`,
+ * `deployments.v1.apps`, `storageclass.storage` (the start of the group is enough). Ignores case.
  *
- * If several match, returns the first in the order of discovery: core and built-in groups come first, and in each group
- * the preferred version. Full names take precedence over short names (k8s.io/client-go pkg/restmapper;
- * k8s.io/apimachinery `ParseResourceArg`).
+ * If several types match, full names win over short names, then the order of discovery decides: built-in groups first,
+ * and in each group the preferred version (k8s.io/client-go pkg/restmapper; k8s.io/apimachinery `ParseResourceArg`).
  */
 export function findKind(word: string, resources: readonly ApiResource[]): ApiResource | undefined {
   const { name, group } = splitKind(word)
@@ -83,7 +82,7 @@ function findByName(
   )
 }
 
-/** Why `findKind` finds nothing, with suggestions. */
+/** The message for a word that `findKind` does not find, with suggestions. */
 export function explainUnknownKind(word: string, resources: readonly ApiResource[]): string {
   const { name, group } = splitKind(word)
   if (group === '' && resources.some(({ categories }) => categories?.includes(name))) {
@@ -98,7 +97,7 @@ export function explainUnknownKind(word: string, resources: readonly ApiResource
   return `The server has no kind ${quote(word)}.${hint} "kubectl api-resources" lists all kinds; a custom kind exists once its CustomResourceDefinition is applied.`
 }
 
-/** Why the server does not serve the kind of a manifest, with the versions that it serves. */
+/** The message for a manifest whose kind the server does not serve, with the versions that the server does serve. */
 export function explainUnservedKind(apiVersion: string, kind: string, resources: readonly ApiResource[]): string {
   const group = groupOf(apiVersion)
   const served = resources.filter((it) => it.kind === kind && it.group === group && !it.plural.includes('/'))
@@ -128,8 +127,8 @@ interface CrdSpec {
 }
 
 /**
- * The kinds of the CustomResourceDefinitions among the manifests. Discovery may lack them: the server serves a kind
- * only when its definition is established (apiextensions.k8s.io/v1, `CustomResourceDefinitionSpec`).
+ * The kinds that CustomResourceDefinitions in the manifests define. Discovery may lack these kinds, because the server
+ * serves them only after a CRD is established (apiextensions.k8s.io/v1, `CustomResourceDefinitionSpec`).
  */
 export function kindsOfCrds(references: readonly Reference[]): readonly ApiResource[] {
   return references.flatMap(({ manifest }) => {

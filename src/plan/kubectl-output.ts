@@ -1,18 +1,20 @@
 import { type AddMistake, type Mistake, withoutEnd } from '../errors.ts'
 import { label } from './names.ts'
 
-/** One word of a line; `quoted`: it began with a quote. */
+/* Reads what kubectl prints, and separates it from references to targets. */
+
+/** One word of a line. `quoted`: the word begins with a quote. */
 interface Word {
   readonly text: string
   readonly quoted: boolean
 }
 
-/** White space, a text in double or single quotes, an escaped character, other text, or a quote that is never closed. */
+/** Matches a part of a line: white space, a text in quotes, an escaped character, other text, or an unclosed quote. */
 const piece = /(\s+)|"((?:\\["\\$`]|[^"\\]|\\(?!["\\$`]))*)"|'([^']*)'|\\(.)|([^\s"'\\]+|\\$)|(["'])/gs
 
 /**
- * Splits a line into words as a POSIX shell does, with quotes, backslashes and `#` comments. Nothing is expanded.
- * @returns the words; undefined after a mistake
+ * Splits a line into words as a POSIX shell does, with quotes, backslashes and `#` comments, but without expansions.
+ * @returns the words; undefined if a quote is not closed
  */
 export function splitWords(line: string, addMistake: AddMistake): Word[] | undefined {
   const words: Word[] = []
@@ -37,17 +39,17 @@ export function splitWords(line: string, addMistake: AddMistake): Word[] | undef
 
 /** A line of kubectl's output. */
 export type KubectlLine =
-  /** The resource of the line, and what was done with it: `configured`. */
+  /** The words that name a resource, and what kubectl did with the resource: `configured`. */
   | { readonly type: 'resource'; readonly words: readonly string[]; readonly applied: string }
   | { readonly type: 'skipped'; readonly why: string }
-  /** An error, with the list below it: the fields in conflict, the invalid fields. */
+  /** An error. The message includes the list below the error, such as invalid fields. */
   | { readonly type: 'failure'; readonly message: string }
-  /** A further line of an error. */
+  /** A detail of an error, on a line below the error. */
   | { readonly type: 'failure-detail' }
 
 /**
- * Classifies lines that may mix kubectl's output with references to targets (`deployment/web`). A line that kubectl
- * does not print is a reference; after an error of kubectl, it is a detail of the error.
+ * Classifies lines that may contain kubectl's output and references to targets (`deployment/web`). A line that is not
+ * kubectl's output is a reference. After an error of kubectl, such a line is a detail of the error.
  * @returns one element for each line; undefined for a reference
  */
 export function readKubectlLines(lines: readonly string[]): readonly (KubectlLine | undefined)[] {
@@ -61,21 +63,20 @@ export function readKubectlLines(lines: readonly string[]): readonly (KubectlLin
   })
 }
 
-/** How kubectl ends the line of a resource that it applied or deleted. */
+/** Matches the end of a line that kubectl prints for a resource, such as `configured`. */
 const printedEnd =
   /(?:^|\s)(?:created|configured|unchanged|serverside-applied|replaced|patched|pruned|deleted|condition met)(?: \([^)]*\))?$/
 
 /**
- * Finds the excludes (`!`) between lines of kubectl's output. They must exclude nothing: such a line may be a part of
- * the name of an RBAC object, which may contain line breaks (apimachinery pkg/api/validation/path,
+ * Finds excludes (`!`) between lines of kubectl's output. They must not exclude anything: the name of an RBAC object
+ * may contain line breaks, so the line may be part of a name (apimachinery pkg/api/validation/path,
  * `ValidatePathSegmentName`).
- * @param lines the whole text
  * @returns the numbers of the lines, counted from 1
  */
 export function findExcludesInOutput(lines: readonly string[]): number[] {
   const last = lines.findLastIndex((line) => printedEnd.test(line.trim()))
   const found: number[] = []
-  /** The last line above that is neither empty nor a comment or an exclude. */
+  /** The last line so far that is not empty, a comment or an exclude. */
   let above: string | undefined
   for (const [index, line] of lines.entries()) {
     const text = line.trim()
@@ -84,14 +85,14 @@ export function findExcludesInOutput(lines: readonly string[]): number[] {
       if (text !== '' && !text.startsWith('#')) above = text
       continue
     }
-    // A line with a slash is no part of a name: no name contains one.
+    // A name never contains a slash, so a line with a slash is not part of a name.
     const isPrinted = text.includes('/') && printedEnd.test(text)
     if (above !== undefined && !(isPrinted && printedEnd.test(above))) found.push(index + 1)
   }
   return found
 }
 
-/** The list below an error, as one text: `* spec.selector: Required value`, `- .spec.replicas`. */
+/** Joins the list below an error to one text. List items look like `* spec.selector: Required value`. */
 function listBelow(lines: readonly string[], index: number): readonly string[] {
   const items: string[] = []
   for (let next = index + 1; /^[-*] /.test(lines[next] ?? ''); next++) items.push(lines[next]?.slice(2) ?? '')
@@ -100,11 +101,10 @@ function listBelow(lines: readonly string[], index: number): readonly string[] {
 
 /**
  * Reads a line of kubectl's output: `deployment.apps/web configured`, `service/web created (server dry run)`. Old
- * releases and `kubectl delete` print the name in quotes (k8s.io/cli-runtime pkg/printers, `NamePrinter`;
- * k8s.io/kubectl pkg/cmd/delete).
+ * releases and `kubectl delete` print the name in quotes (k8s.io/cli-runtime pkg/printers, `NamePrinter`).
  *
- * After the resource, kubectl prints participles (`configured`, `serverside-applied`, `rolled back`,
- * `skipped rollback (…)`) or `condition met`. A line with other words is not kubectl's output: the words may be names.
+ * After the resource, kubectl prints participles (`configured`, `rolled back`, `skipped rollback (…)`) or `condition
+ * met`. A line with other words is not kubectl's output, because the words may be names.
  */
 function parseKubectlLine(line: string): KubectlLine | undefined {
   if (/^warning:/i.test(line)) return { type: 'skipped', why: 'a warning' }
@@ -131,7 +131,7 @@ function parseKubectlLine(line: string): KubectlLine | undefined {
   return { type: 'resource', words: words.slice(0, inQuotes ? 2 : 1).map(({ text }) => text), applied: verb.join(' ') }
 }
 
-/** The line of another command's output, and what to pass instead. */
+/** The first line of another command's output, and a message with the input to use instead. */
 interface ForeignOutput {
   /** Counted from 1. */
   readonly line: number
@@ -139,9 +139,7 @@ interface ForeignOutput {
 }
 
 /**
- * Recognizes output of another command, which contains no references: a table of `kubectl get`, a manifest, or Helm's
- * report of a release.
- * @param lines the text, line by line
+ * Recognizes text that contains no references: a table of `kubectl get`, a manifest, or Helm's report about a release.
  */
 export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput | undefined {
   const find = (pattern: RegExp, message: string): ForeignOutput | undefined => {
@@ -162,7 +160,7 @@ export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput 
   )
 }
 
-/** Helm's report contains `NAME: web`, `NAMESPACE: shop` (helm.sh/helm pkg/cmd/status.go, `statusPrinter`). */
+/** The message for Helm's report, which contains `NAME: web` (helm.sh/helm pkg/cmd/status.go, `statusPrinter`). */
 function explainHelmOutput(lines: readonly string[]): string {
   const field = (name: string) => {
     const value = lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
@@ -173,14 +171,14 @@ function explainHelmOutput(lines: readonly string[]): string {
   return `This is output of Helm, which contains no resources. Name the release instead: helm/${field('NAME') ?? 'RELEASE'}${place}.`
 }
 
-/** What kubectl prints besides results (k8s.io/kubectl pkg/cmd/config, pkg/cmd/rollout; spf13/pflag for flags). */
+/** Information that kubectl prints besides results (k8s.io/kubectl pkg/cmd/config, pkg/cmd/rollout; spf13/pflag). */
 const information =
   /^(?:Waiting for .*\.\.\.|Flag --\S+ has been deprecated, .*|Switched to context ".*"\.|(?:Context|Cluster|User|Property) ".*" \w+\.)$/
 
 /**
- * Error messages of kubectl, helm and the shell. kubectl writes `error: ` before a single error, but nothing before
- * each of several errors (k8s.io/kubectl pkg/cmd/util, `checkErr` and `MultipleErrors`; pkg/cmd/apply;
- * k8s.io/apimachinery pkg/api/meta; k8s.io/cli-runtime pkg/resource).
+ * Error messages of kubectl, helm and the shell. kubectl writes `error: ` before a single error, but no prefix before
+ * several errors (k8s.io/kubectl pkg/cmd/util, `checkErr` and `MultipleErrors`; pkg/cmd/apply; k8s.io/apimachinery
+ * pkg/api/meta; k8s.io/cli-runtime pkg/resource).
  */
 const failures = [
   /^\[?error(?:: | [a-z]+ing | (?:when|in|from server)\b)/i,
@@ -198,27 +196,27 @@ function isFailureLine(line: string): boolean {
   return failures.some((pattern) => pattern.test(line))
 }
 
-/** Whether a line is from kubectl's own log: `W0101 10:00:00.000000   12345 warnings.go:70] …` (k8s.io/klog). */
+/** Whether kubectl logged this line: `W0101 10:00:00.000000   12345 warnings.go:70] …` (k8s.io/klog). */
 function isLogLine(line: string): boolean {
   return /^[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/.test(line)
 }
 
-/** Whether a text contains manifests, not kubectl's output: manifests contain an `apiVersion`. */
+/** Whether a text contains manifests in YAML or JSON. Manifests contain an `apiVersion`, kubectl's output does not. */
 export function isManifestText(text: string): boolean {
   return /^\s*[{[]/.test(text) || /^[ \t-]*["']?apiVersion["']?[ \t]*:/m.test(text)
 }
 
 /**
- * Separates the objects that kubectl printed with `-o yaml` or `-o json` from warnings, log lines and errors of kubectl.
- * @param file the name of the text in mistakes
- * @returns the text with an empty line in place of each warning and log line, so line numbers stay; the errors as mistakes
+ * Separates objects that kubectl printed (`-o yaml`, `-o json`) from kubectl's warnings, log lines and errors.
+ * @param file the name of the text in messages
+ * @returns the text with an empty line for each warning and log line, so line numbers stay; and the errors as mistakes
  */
 export function readPrintedObjects(
   printed: string,
   file: string,
 ): { readonly text: string; readonly mistakes: readonly Mistake[] } {
   const lines = printed.split('\n')
-  // An indented line is a field of an object, and no message of kubectl.
+  // An indented line is part of an object, not a message of kubectl.
   const read = readKubectlLines(lines.map((line) => (/^\s/.test(line) ? '' : line)))
   return {
     text: lines.map((line, index) => (read[index]?.type === 'skipped' ? '' : line)).join('\n'),

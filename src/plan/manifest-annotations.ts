@@ -4,7 +4,9 @@ import { type AddMistake, nearestWords, quote } from '../errors.ts'
 import { parseWaitFor } from './reference-flags.ts'
 import { annotationPrefix, definedClocks, type Hook, type TargetClocks, type WaitFor } from './target.ts'
 
-/** Settings from the annotations of a manifest's object. */
+/* Reads the annotations of manifests that are settings for Rollout Gate (`rollout-gate/…`) or that define hooks. */
+
+/** The settings in the annotations of a manifest. */
 interface GateAnnotations {
   readonly clocks: Pick<TargetClocks, 'timeoutMs' | 'stallTimeoutMs'>
   readonly waitFor?: WaitFor
@@ -15,9 +17,9 @@ const names = ['timeout', 'stall-timeout', 'for', 'skip']
 const known = names.map((name) => `${annotationPrefix}${name}`)
 
 /**
- * Reads the annotations whose keys have the gate's prefix.
+ * Reads the annotations whose keys begin with `rollout-gate/`.
  * @param annotations `metadata.annotations`, not yet validated
- * @param addMistake called with the key of the annotation
+ * @param addMistake called with the key of the annotation and the message
  */
 export function readGateAnnotations(
   annotations: unknown,
@@ -59,24 +61,24 @@ function parseSkip(text: string, addMistake: AddMistake): boolean | undefined {
   return undefined
 }
 
-/** The annotations of each tool that runs hooks: at which events it runs a hook, and when it removes the object. */
+/** The annotations of Helm and Argo CD for the events that run a hook, and for the removal of the hook. */
 const tools = [
   { events: 'helm.sh/hook', removal: 'helm.sh/hook-delete-policy' },
   { events: 'argocd.argoproj.io/hook', removal: 'argocd.argoproj.io/hook-delete-policy' },
 ] as const
 
-/** Events that are no part of a deploy, in lower case (helm.sh/helm pkg/release, `HookEvent`; argoproj gitops-engine `HookType`). */
+/** Hook events outside of a deploy, in lower case (helm.sh/helm pkg/release, `HookEvent`; gitops-engine, `HookType`). */
 const eventsOutsideDeploys: ReadonlySet<string> = new Set([
   ...['test', 'test-success', 'test-failure', 'pre-delete', 'post-delete', 'pre-rollback', 'post-rollback'],
   ...['predelete', 'postdelete', 'syncfail', 'skip'],
 ])
-/** The policies by which a tool removes a hook that has succeeded. Without a policy it removes a hook before its next run. */
+/** The policies that remove a hook after success. Without a policy, a hook is removed only before its next run. */
 const removalPolicies: ReadonlySet<string> = new Set(['hook-succeeded', 'hooksucceeded'])
 
 /**
  * Reads the annotations of Helm and Argo CD that make an object a hook.
  * @param annotations `metadata.annotations`, not yet validated
- * @returns undefined for an object that is no hook
+ * @returns undefined if the object is not a hook
  */
 export function readHook(annotations: unknown): Hook | undefined {
   const written = isObject(annotations) ? annotations : {}
