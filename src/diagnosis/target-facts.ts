@@ -8,7 +8,7 @@ import { findSubject, problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import type { PodContainer } from '../lifecycle/pod-view.ts'
 import { lastStateOfDeleted } from '../lifecycle/rules.ts'
 import { containersOf, hasStarted, isReadyByCondition, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
-import { revisionNumber, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
+import { podTemplateOf, revisionNumber, revisionsOfWorkload } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
@@ -153,7 +153,7 @@ export function revisionChanges(
   facts: Pick<TargetFacts, 'get' | 'listOwned'>,
 ): Pick<TargetRecord, 'changes' | 'changesSince'> {
   const object = facts.get(basis.target)
-  const template = object && templateOf(object)
+  const template = object && podTemplateOf(object)
   if (object === undefined || template === undefined) return {}
   // If the target was superseded, the older revision is the gated one.
   const available = outcome === 'superseded' ? undefined : basis.availableRevision
@@ -162,7 +162,7 @@ export function revisionChanges(
   const older = revisionsOfWorkload(object.metadata.uid, (owner, kind) => facts.listOwned(owner, kind))
     .toSorted((a, b) => order(b) - order(a))
     .map((revision) => {
-      const before = templateOf(revision)
+      const before = podTemplateOf(revision)
       return {
         number: revisionNumber(revision),
         changes: before === undefined ? [] : templateChanges(before, template),

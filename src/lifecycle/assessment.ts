@@ -50,7 +50,7 @@ export interface Assessment {
   readonly milestones: readonly Milestone[]
   /** Other counts of finished parts or steps, by name. When a count grows, the stall clock restarts. */
   readonly counters?: ReadonlyMap<string, number>
-  /** The most important problem first, as `byImportance` sorts them. */
+  /** The most important problem first, as `compareByImportance` sorts them. */
   readonly problems: readonly Problem[]
   /** Why the stall clock is stopped, such as the pull of an image. */
   readonly stallHold?: string

@@ -7,7 +7,7 @@ import type { Reader } from './reader.ts'
 import type { Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { lastDeathProblem } from './workloads/container-problems.ts'
-import { condition, containersOf, isReadyByCondition, isReplaced } from './workloads/pod-fields.ts'
+import { containersOf, findCondition, isReadyByCondition, isReplaced } from './workloads/pod-fields.ts'
 import { problemsOfPod } from './workloads/pod-state.ts'
 
 /**
@@ -87,8 +87,8 @@ function findHoldProblem(pods: readonly Pod[], held: HeldPods, reader: Reader): 
 }
 
 function lostReadinessProblem(pod: Pod, reader: Reader): Problem {
-  const { message } = condition(pod, 'Ready') ?? {}
-  const since = reader.time(condition(pod, 'Ready')?.lastTransitionTime) ?? reader.now
+  const { message } = findCondition(pod, 'Ready') ?? {}
+  const since = reader.time(findCondition(pod, 'Ready')?.lastTransitionTime) ?? reader.now
   const unready = containersOf(pod).find(({ isInit, status }) => !isInit && status?.ready === false)
   const detail = { isRunning: true, wasReady: true, ...(message && { failure: message }) }
   return { ...ownProblem(pod, since), reason: 'readiness-failing', detail, container: unready?.container.name }

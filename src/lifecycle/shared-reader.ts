@@ -52,7 +52,7 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
       listKnownOwned,
       endedPods: (uid, phase) => {
         reads.recordOwned(uid, 'Pod')
-        return histories.ended(uid, phase)
+        return histories.endedPods(uid, phase)
       },
       removedAt: (uid, revision) => {
         reads.recordOwned(uid, 'Pod')

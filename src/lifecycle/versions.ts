@@ -5,13 +5,13 @@ import { compareRevisions, revisionsOfRelease } from './platform/helm-revision.t
 import { type GateTime, timestampUnitMs } from './proof.ts'
 import type { Reader } from './reader.ts'
 import type { TargetHistory } from './target-history.ts'
-import { condition } from './workloads/pod-fields.ts'
+import { findCondition } from './workloads/pod-fields.ts'
 import {
   findRevision,
   formerRevisionNumbers,
+  podTemplateOf,
   revisionNumber,
   revisionsOfWorkload,
-  templateOf,
 } from './workloads/revision.ts'
 import { hasOnlyToolChanges, isSameTemplate, templateChanges } from './workloads/template.ts'
 
@@ -41,7 +41,7 @@ export function revisionsOf(object: KubeObject, reader: Reader): readonly KubeOb
 
 /** The differences between the pod templates of two versions, one line each. */
 export function templateDifferences(before: KubeObject, after: KubeObject): readonly string[] {
-  return templateChanges(templateOf(before), templateOf(after))
+  return templateChanges(podTemplateOf(before), podTemplateOf(after))
 }
 
 /**
@@ -73,14 +73,14 @@ function compareTemplates(
   revisions: readonly KubeObject[],
   gateTime: Pick<GateTime, 'startedAt' | 'time'>,
 ): IdentityChange {
-  const [before, after] = [templateOf(gated), templateOf(object)]
+  const [before, after] = [podTemplateOf(gated), podTemplateOf(object)]
   const isSame = before === after || isSameTemplate(before, after)
   if (object.metadata.uid !== gated.metadata.uid) {
     const isExpected = isSame || first.metadata.deletionTimestamp !== undefined || hasOnlyToolChanges(before, after)
     return { type: isExpected ? 'replaced' : 'superseded' }
   }
   if (isSame) return { type: 'same' }
-  if (isSameTemplate(templateOf(first), after)) return { type: 'followed' }
+  if (isSameTemplate(podTemplateOf(first), after)) return { type: 'followed' }
   const present = findRevision(before, revisions)
   const older = findRevision(
     after,
@@ -135,7 +135,7 @@ export function removalMessage(before: KubeObject, after: KubeObject | undefined
 
 /** Why a pod is being deleted, by its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */
 function disruptionText(pod: KubeObject): string {
-  const disruption = condition(pod, 'DisruptionTarget')
+  const disruption = findCondition(pod, 'DisruptionTarget')
   const words = disruption?.message || disruption?.reason
   return disruption?.status === 'True' && words ? ` (${words})` : ''
 }

@@ -3,7 +3,7 @@ import type { ContainerView, PodContainer } from '../lifecycle/pod-view.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import { problemsOfPod } from '../lifecycle/workloads/pod-state.ts'
-import { byImportance } from '../lifecycle/workloads/revision-pods.ts'
+import { compareByImportance } from '../lifecycle/workloads/revision-pods.ts'
 import { classOf, messageOf } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { colored, dim, formatAge, type Line, line, type Mark, mark, titledLines, volatile } from './line.ts'
@@ -29,7 +29,7 @@ export function summarizePod(pod: Pod, reader: Reader): PodSummary {
   }
   const view = reader.podView(pod)
   if (view.ready) return { mark: '✓', text: 'ready' }
-  const [problem] = problemsOfPod(view, reader).toSorted(byImportance)
+  const [problem] = problemsOfPod(view, reader).toSorted(compareByImportance)
   if (problem !== undefined) {
     const container = problem.container === undefined ? '' : `container ${problem.container}: `
     return { mark: classOf(problem) === 'slow' ? '!' : '✗', text: `${container}${messageOf(problem)}` }

@@ -11,7 +11,7 @@ import { progressStatesOf } from '../../src/lifecycle/rules.ts'
 import { createReaders } from '../../src/lifecycle/shared-reader.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
 import { observePod, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
-import { viewPod } from '../../src/lifecycle/workloads/view-pod.ts'
+import { createPodView } from '../../src/lifecycle/workloads/view-pod.ts'
 import { classOf, messageOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import type { ProblemClass } from '../../src/reasons/spec.ts'
 import { make, moment, start } from './objects.ts'
@@ -84,7 +84,7 @@ export function reader(options: ReaderOptions = {}): Reader {
     removedAt: () => undefined,
     revisionOf: options.revisionOf ?? (() => undefined),
     podView: (pod) =>
-      viewPod(
+      createPodView(
         pod,
         sightings.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, gateTime),
         store.eventsOf(pod),
@@ -169,7 +169,7 @@ export function counted(
     changedAt: changedAt === undefined ? undefined : moment(changedAt),
     minReadyMs: minReadySeconds * 1_000,
   }
-  return viewPod(pod, seen, events, terms, createGateTime())
+  return createPodView(pod, seen, events, terms, createGateTime())
 }
 
 /** History of a target with these versions, each at its second. */

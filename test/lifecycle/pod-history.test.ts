@@ -3,7 +3,7 @@ import { Store } from '../../src/cluster/store.ts'
 import type { PodView } from '../../src/lifecycle/pod-view.ts'
 import { observePod } from '../../src/lifecycle/workloads/observe-pods.ts'
 import { PodHistories } from '../../src/lifecycle/workloads/pod-histories.ts'
-import { viewPod } from '../../src/lifecycle/workloads/view-pod.ts'
+import { createPodView } from '../../src/lifecycle/workloads/view-pod.ts'
 import { is, iso, make, minute, moment, podIs } from '../kit/objects.ts'
 import { toEvent, toVersions } from '../kit/pods.ts'
 import { rows } from '../kit/rows.ts'
@@ -60,7 +60,7 @@ describe('the time of the first death', () => {
   it('is on the clock of the runner if the clock of the server is ahead', () => {
     const around = createGateTime({ serverOffsetMs: 5_000 })
     const pod = make.pod({ status: podIs.dead(1, 12) })
-    const seen = viewPod(
+    const seen = createPodView(
       pod,
       observePod(undefined, pod, moment(8), around),
       [],

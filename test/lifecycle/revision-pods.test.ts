@@ -1,5 +1,5 @@
 import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
-import { byImportance, examinePods } from '../../src/lifecycle/workloads/revision-pods.ts'
+import { compareByImportance, examinePods } from '../../src/lifecycle/workloads/revision-pods.ts'
 import { haveSettled } from '../../src/lifecycle/workloads/workload.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import { complete, condition, iso, make, moment, podIs } from '../kit/objects.ts'
@@ -85,8 +85,8 @@ describe('the order of problems', () => {
     ['puts the problem of more pods first', problem({ pods: 3 }), problem({ pods: 2 })],
     ['puts the earlier problem first', problem({ firstSeenAt: 1 }), problem({ firstSeenAt: 2 })],
   ])('%s', (_, first, second) => {
-    expect([second, first].sort(byImportance)).toEqual([first, second])
-    expect([first, second].sort(byImportance)).toEqual([first, second])
+    expect([second, first].sort(compareByImportance)).toEqual([first, second])
+    expect([first, second].sort(compareByImportance)).toEqual([first, second])
   })
 })
 

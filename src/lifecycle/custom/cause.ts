@@ -6,7 +6,7 @@ import { toExplanation } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { addCheck, type Rule } from '../rule.ts'
 import { isCreatedForPresentSpec } from '../status-age.ts'
-import { byImportance, examinePods } from '../workloads/revision-pods.ts'
+import { compareByImportance, examinePods } from '../workloads/revision-pods.ts'
 import {
   assessNonTarget,
   type Dependent,
@@ -67,7 +67,7 @@ function awaitsUser({ problems: [first] }: Assessment): boolean {
 /** Adds the problems of the dependents to the assessment of a custom resource. */
 function addCauses(assessment: Assessment, found: Contribution, { isWorkload }: DependentRules): Assessment {
   const problems = isWorkload ? found.problems : found.problems.map(toExplanation)
-  const causes = problems.toSorted(byImportance).slice(0, maxCauses)
+  const causes = problems.toSorted(compareByImportance).slice(0, maxCauses)
   const [cause] = causes
   const [first, ...others] = assessment.problems
   if (cause === undefined) return assessment

@@ -64,8 +64,8 @@ export function reachedPods(service: Service, { list }: Pick<Reader, 'list'>): R
   const pods = list(podRequest(service), (pod) => isPodSelected(service, pod)).map((pod) => {
     const { name, uid } = pod.metadata
     // The next pod of a StatefulSet has the same name, and an endpoint of the previous pod may still exist.
-    const own = (ofPods.get(name) ?? []).filter(({ endpoint }) => (endpoint.targetRef?.uid ?? uid) === uid)
-    return { pod, endpoints: own }
+    const podEndpoints = (ofPods.get(name) ?? []).filter(({ endpoint }) => (endpoint.targetRef?.uid ?? uid) === uid)
+    return { pod, endpoints: podEndpoints }
   })
   return { endpoints, pods }
 }

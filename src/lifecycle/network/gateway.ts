@@ -68,11 +68,11 @@ function gatewayOwnSignals(gateway: KubeObject): readonly ConditionSignal[] {
 
 function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
   const { gatewayClassName: gatewayClass = '' } = (gateway.spec ?? {}) as { gatewayClassName?: string }
-  const own = gatewayOwnSignals(gateway)
+  const ownSignals = gatewayOwnSignals(gateway)
   const signals = gatewaySignals(gateway)
-  const isTrue = (...types: string[]) => own.some(({ name, value }) => types.includes(name) && value === 'True')
+  const isTrue = (...types: string[]) => ownSignals.some(({ name, value }) => types.includes(name) && value === 'True')
   const problem =
-    own.length === 0
+    ownSignals.length === 0
       ? // Most often, no controller is responsible for the GatewayClass of a new Gateway.
         notReconciledProblem(gateway, reader, { awaited: 'controller', owners: [`GatewayClass ${gatewayClass}`] })
       : badConditionsProblem(gateway, signals, reader)
@@ -80,7 +80,7 @@ function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
   const addresses = objectsIn((gateway.status as Fields | undefined)?.['addresses']).flatMap(({ value }) => value ?? [])
   const message = `accepted and programmed${addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`}`
   const waiting = problem === undefined ? 'waiting for its controller to accept and program it' : messageOf(problem)
-  reader.milestone(observedMilestoneIf(own.length > 0, waiting))
+  reader.milestone(observedMilestoneIf(ownSignals.length > 0, waiting))
   if (problem !== undefined) reader.problem(problem)
   if (ready && addresses.length === 0) reader.note('it has no address yet')
   return { ready, message: ready ? message : waiting, readyConditions: signals.map(({ condition }) => condition) }

@@ -14,7 +14,7 @@ import { podRequest, podsMetadata } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isReadyByCondition, isReplaced } from '../workloads/pod-fields.ts'
 import { problemsOfPod } from '../workloads/pod-state.ts'
-import { byImportance } from '../workloads/revision-pods.ts'
+import { compareByImportance } from '../workloads/revision-pods.ts'
 import {
   declaredPortsText,
   isPodSelected,
@@ -47,8 +47,8 @@ export function noReadyEndpointsProblem(
   if (!canReadPods) return noEndpoints({ type: 'pods-unreadable', endpoints: endpoints.length })
 
   // If pods have different ports, only pods with an unserved port count.
-  const able = all.filter(({ pod }) => unserved.some((port) => targetPortIn(pod, port) !== undefined))
-  const selected = (isPartial && able.length > 0 ? able : all).map(({ pod }) => pod)
+  const withUnservedPort = all.filter(({ pod }) => unserved.some((port) => targetPortIn(pod, port) !== undefined))
+  const selected = (isPartial && withUnservedPort.length > 0 ? withUnservedPort : all).map(({ pod }) => pod)
   if (selected.length === 0) {
     const workloads = standaloneWorkloads(service, reader)
     const behind = workloads.filter((workload) => isPodSelected(service, podsMetadata(workload)))
@@ -76,7 +76,7 @@ export function noReadyEndpointsProblem(
   if (readyPods > 0) return noEndpoints({ type: 'endpoints-not-made', ...counts, readyPods })
   const [cause] = (newPods.length > 0 ? newPods : staying)
     .flatMap((pod) => problemsOfPod(reader.podView(pod), reader))
-    .sort(byImportance)
+    .sort(compareByImportance)
   return noEndpoints({ type: 'pods-not-ready', ...counts }, cause)
 }
 
@@ -89,6 +89,6 @@ function presentLabels({ spec }: Service, pods: readonly Pod[], workloads: reado
     )
     .filter((present) => present.length > 0)
     .map((present) => labelsText(Object.fromEntries(present)))
-  const sets = Map.groupBy(labels, (each) => each)
-  return [...sets].sort(([, a], [, b]) => b.length - a.length).map(([each]) => each)
+  const grouped = Map.groupBy(labels, (each) => each)
+  return [...grouped].sort(([, a], [, b]) => b.length - a.length).map(([each]) => each)
 }

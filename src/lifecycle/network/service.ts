@@ -142,11 +142,12 @@ function judgeEndpoints(service: Service, reader: RuleReader): Judgement {
 
 /** When each port has an endpoint with a settled pod, in milliseconds; undefined if a port has no endpoint. */
 function allPortsServedAt(ports: readonly ServicePort[], serving: readonly ServingEndpoint[]): number | undefined {
-  const first = (some: readonly ServingEndpoint[]) => Math.min(...some.map(({ settledAt }) => settledAt))
+  const earliestSettledAt = (candidates: readonly ServingEndpoint[]) =>
+    Math.min(...candidates.map(({ settledAt }) => settledAt))
   const at =
     ports.length === 0
-      ? first(serving)
-      : Math.max(...ports.map((port) => first(serving.filter((each) => each.ports.includes(port)))))
+      ? earliestSettledAt(serving)
+      : Math.max(...ports.map((port) => earliestSettledAt(serving.filter((each) => each.ports.includes(port)))))
   return Number.isFinite(at) ? at : undefined
 }
 
@@ -168,12 +169,12 @@ function servingEndpoints(
     const { ready: isPodReady, settledAt } = reader.podView(pod)
     return isPodReady ? [{ ports: served, settledAt }] : []
   })
-  const others = endpoints.filter(
+  const withoutKnownPod = endpoints.filter(
     ({ endpoint, isReady }) => isReady && (!canReadPods || endpoint.targetRef?.kind !== 'Pod'),
   )
   return [
     ...(canReadPods ? ofPods : []),
-    ...[...new Set(others.map(endpointKey))].map((): ServingEndpoint => ({ ports, settledAt: 0 })),
+    ...[...new Set(withoutKnownPod.map(endpointKey))].map((): ServingEndpoint => ({ ports, settledAt: 0 })),
   ]
 }
 

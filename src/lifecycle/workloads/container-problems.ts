@@ -176,9 +176,9 @@ function refusedImage({ pod, container }: ContainerView, { message }: Refusals):
  */
 function latestPullRefusals({ refusals, status, deaths, endedAt }: ContainerView): Refusals | undefined {
   const all = [...refusals.values()]
-  const caused = all.filter(({ answer }) => answer !== '')
-  const timeOf = ({ lastAt, firstAt }: Refusals) => lastAt ?? firstAt
-  const last = (caused.length > 0 ? caused : all).toSorted((a, b) => timeOf(b) - timeOf(a))[0]
+  const withCause = all.filter(({ answer }) => answer !== '')
+  const latestAttemptAt = ({ lastAt, firstAt }: Refusals) => lastAt ?? firstAt
+  const last = (withCause.length > 0 ? withCause : all).toSorted((a, b) => latestAttemptAt(b) - latestAttemptAt(a))[0]
   if (isRefusedPullReason(status?.state?.waiting?.reason)) return last
   const isAfterEnd = endedAt === undefined ? deaths.count === 0 : (last?.lastAt ?? 0) >= endedAt
   return isAfterEnd ? last : undefined

@@ -41,7 +41,7 @@ function daemonSetFacts(set: DaemonSet, reader: RuleReader): WorkloadFacts {
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
   const desired = status.desiredNumberScheduled ?? 0
   const onNodes = status.currentNumberScheduled ?? 0
-  const counted = status.updatedNumberScheduled ?? 0
+  const updatedCount = status.updatedNumberScheduled ?? 0
   const pods = findPods(set, reader)
   const { owned, examined, present, isFinished, nodes } = pods
   const isSkipped = (node: string) => nodes.skipReason(node) !== undefined
@@ -51,21 +51,21 @@ function daemonSetFacts(set: DaemonSet, reader: RuleReader): WorkloadFacts {
   const podNodes = [...new Set(owned.map(nodeNameOf))]
   const finished = new Set(owned.filter(isFinished).map(nodeNameOf))
   const skipped = podNodes.filter(isSkipped)
-  const unfinished = isAnySettled ? skipped.filter((node) => !finished.has(node)) : []
+  const unfinishedSkipped = isAnySettled ? skipped.filter((node) => !finished.has(node)) : []
   // The controller does not count nodes that are gone, or that should not have a pod.
   const uncounted = Math.max(0, podNodes.length - onNodes)
-  const awaited = Math.max(0, desired - Math.max(0, unfinished.length - uncounted))
-  const kept = skipped.filter((node) => finished.has(node) && nodes.isCounted(node))
-  const awaitedElsewhere = Math.max(0, awaited - kept.length)
-  const updated = isOnDelete ? desired : counted
+  const awaited = Math.max(0, desired - Math.max(0, unfinishedSkipped.length - uncounted))
+  const finishedSkipped = skipped.filter((node) => finished.has(node) && nodes.isCounted(node))
+  const awaitedElsewhere = Math.max(0, awaited - finishedSkipped.length)
+  const updated = isOnDelete ? desired : updatedCount
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
-  const leftOver = countPodsToReplace(set, pods, unfinished.length > 0, reader)
-  const isDoneElsewhere = unfinished.length === 0 || awaitedPods(examined.pods).length >= awaitedElsewhere
+  const leftOver = countPodsToReplace(set, pods, unfinishedSkipped.length > 0, reader)
+  const isDoneElsewhere = unfinishedSkipped.length === 0 || awaitedPods(examined.pods).length >= awaitedElsewhere
   const created = Math.max(desired === 0 ? 0 : 1, gatedPods(examined.pods).length)
-  reader.milestone(updatedMilestone(examined.pods, { done: counted, total: awaited, isDone: isUpdated, leftOver }))
+  reader.milestone(updatedMilestone(examined.pods, { done: updatedCount, total: awaited, isDone: isUpdated, leftOver }))
   noteSkippedNodes(
-    unfinished.map((node) => `${node} (${nodes.skipReason(node)})`),
+    unfinishedSkipped.map((node) => `${node} (${nodes.skipReason(node)})`),
     reader,
   )
   return {
@@ -107,9 +107,9 @@ function findPods(set: DaemonSet, reader: Reader): SetPods {
     if (isNew(pod)) return observed && isAwaited ? 'new' : undefined
     return isOnDelete && isAwaited ? 'kept' : 'old'
   }
-  const gone = reader.endedPods(set.metadata.uid, 'Failed').filter(isNew)
+  const failedPods = reader.endedPods(set.metadata.uid, 'Failed').filter(isNew)
   const mayFail = (pod: Pod) => nodes.isReliable(nodeNameOf(pod))
-  const traits = { revisionOf, gone, mayFail, replacesOnDelete: isOnDelete, waitsForTermination: true }
+  const traits = { revisionOf, failedPods, mayFail, replacesOnDelete: isOnDelete, waitsForTermination: true }
   const examined = examineWorkloadPods(set, owned, traits, reader)
   return { owned, examined, present, isFinished, nodes }
 }
@@ -194,7 +194,7 @@ function awaitedNodes(
   const { desiredNumberScheduled: desired = 0 } = set.status ?? {}
   const tolerations = set.spec?.template?.spec?.tolerations
   const nodes = new Map(reader.list(nodesRequest).map((node) => [node.metadata.name, node]))
-  const reasonOf = (name: string) => {
+  const skipReasonOf = (name: string) => {
     const node = nodes.get(name)
     if (nodes.size === 0 || name === '') return undefined
     if (node === undefined) return 'gone'
@@ -210,12 +210,14 @@ function awaitedNodes(
     const node = nodes.get(name)
     return node !== undefined && repellingTaint(node, tolerations) === undefined
   }
-  const skippedNodes = new Set(owned.map(nodeNameOf).filter((node) => isCounted(node) && reasonOf(node) !== undefined))
-  const isReadyElsewhere = owned.some((pod) => isFinished(pod) && reasonOf(nodeNameOf(pod)) === undefined)
+  const skippedNodes = new Set(
+    owned.map(nodeNameOf).filter((node) => isCounted(node) && skipReasonOf(node) !== undefined),
+  )
+  const isReadyElsewhere = owned.some((pod) => isFinished(pod) && skipReasonOf(nodeNameOf(pod)) === undefined)
   return {
-    skipReason: isReadyElsewhere ? reasonOf : () => undefined,
+    skipReason: isReadyElsewhere ? skipReasonOf : () => undefined,
     isCounted,
-    isReliable: (name) => [undefined, cordoned].includes(reasonOf(name)) || skippedNodes.size >= desired,
+    isReliable: (name) => [undefined, cordoned].includes(skipReasonOf(name)) || skippedNodes.size >= desired,
   }
 }
 

@@ -3,7 +3,7 @@ import { earlierDeathsMs, recoveredMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
 import type { DeathCount, Instance, PodContainer } from '../pod-view.ts'
 import { earliestMoment, type GateTime, latestMoment, mayBeSinceStart } from '../proof.ts'
-import { condition } from './pod-fields.ts'
+import { findCondition } from './pod-fields.ts'
 
 /**
  * The observed instances of a container, from which `countDeaths` counts the deaths of the rollout. The number of an
@@ -41,27 +41,29 @@ export function observeDeaths(
   const total = restarts + (isDead ? 1 : 0)
   const ends = instanceEnds(version, restarts, pod, gateTime)
   const instances = new Map(observed.instances)
-  const observe = (number: number, part: Instance) => instances.set(number, { ...instances.get(number), ...part })
+  const updateInstance = (number: number, fields: Instance) =>
+    instances.set(number, { ...instances.get(number), ...fields })
   const isProbed = container.readinessProbe !== undefined
-  if (status.state?.running) observe(total, runningInstance(instances.get(total), status, isProbed, pod, now, gateTime))
+  if (status.state?.running)
+    updateInstance(total, runningInstance(instances.get(total), status, isProbed, pod, now, gateTime))
   const ranBefore = instances.get(observed.total)
   if (ranBefore?.seenAt !== undefined && total > observed.total) {
     const next = ends.find(({ number }) => number >= observed.total)
     // If the status does not show the end of this instance, the instance ended when the next one began.
     const endedAt = (next?.number === observed.total ? undefined : next?.startedAt) ?? next?.finishedAt ?? now
-    observe(observed.total, { readyFor: readyTimeUntilEnd(ranBefore, endedAt) })
+    updateInstance(observed.total, { readyFor: readyTimeUntilEnd(ranBefore, endedAt) })
   }
-  const ready = condition(pod, 'Ready')
+  const ready = findCondition(pod, 'Ready')
   const unreadyAt = isProbed && ready?.status === 'False' ? gateTime.time(ready.lastTransitionTime) : undefined
   for (const end of ends) {
     const known = instances.get(end.number)
-    observe(end.number, {
+    updateInstance(end.number, {
       beganAt: end.startedAt ?? end.finishedAt ?? known?.beganAt,
       diedAt: Math.min(known?.diedAt ?? now, end.finishedAt ?? now, now),
       readyFor: readyTimeOfDeadInstance(known?.readyFor, end, unreadyAt),
     })
   }
-  if (total > 0 && instances.get(total - 1)?.diedAt === undefined) observe(total - 1, { diedAt: now })
+  if (total > 0 && instances.get(total - 1)?.diedAt === undefined) updateInstance(total - 1, { diedAt: now })
   return { total, firstRestarts: observed.firstRestarts ?? restarts, instances }
 }
 
@@ -108,7 +110,7 @@ function instanceEnds(
   const last = status.lastState?.terminated
   const isOfPresent = status.state?.waiting !== undefined && isDead
   const created = time(metadata.creationTimestamp) ?? 0
-  const known = (timestamp: string | undefined) => {
+  const momentAfterCreation = (timestamp: string | undefined) => {
     const moment = time(timestamp)
     return moment !== undefined && moment >= created ? moment : undefined
   }
@@ -120,8 +122,8 @@ function instanceEnds(
     .filter(({ number }) => number >= 0)
     .map(({ number, startedAt, finishedAt }) => ({
       number,
-      startedAt: known(startedAt),
-      finishedAt: known(finishedAt),
+      startedAt: momentAfterCreation(startedAt),
+      finishedAt: momentAfterCreation(finishedAt),
     }))
 }
 

@@ -15,7 +15,7 @@ import type { Reader, RuleReader } from '../reader.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
-import { condition } from './pod-fields.ts'
+import { findCondition } from './pod-fields.ts'
 import { waitOfPod } from './pod-state.ts'
 import { rolloutCreationProblems } from './replica-failure.ts'
 import {
@@ -69,7 +69,7 @@ function deploymentFacts(deployment: Deployment, reader: RuleReader): WorkloadFa
     owned,
     {
       revisionOf: (pod) => (gated.has(pod) ? 'new' : 'old'),
-      gone: reader.endedPods(current?.metadata.uid, 'Failed'),
+      failedPods: reader.endedPods(current?.metadata.uid, 'Failed'),
       // Only Recreate creates new pods after the old ones have ended.
       waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
       areKnown: canReadReplicaSets || current !== undefined,
@@ -110,7 +110,7 @@ function deploymentFacts(deployment: Deployment, reader: RuleReader): WorkloadFa
       ...(observed ? progressDeadlineProblem(deployment, examined, reader) : []),
     ],
     // A scale keeps the reason of a complete rollout (DeploymentComplete, pkg/controller/deployment/util).
-    isScale: observed && old === 0 && condition(deployment, 'Progressing')?.reason === completeReason,
+    isScale: observed && old === 0 && findCondition(deployment, 'Progressing')?.reason === completeReason,
   }
 }
 
@@ -144,7 +144,7 @@ function revisionNumberText(object: KubeObject): string {
 /** Reports that an undo has restored an older revision, unless the undo was long ago. */
 function noteRestoredRevision(deployment: Deployment, current: ReplicaSet | undefined, reader: RuleReader): void {
   const former = current === undefined ? undefined : formerRevisionNumbers(current).at(-1)
-  const changedAt = reader.time(condition(deployment, 'Progressing')?.lastUpdateTime) ?? -Infinity
+  const changedAt = reader.time(findCondition(deployment, 'Progressing')?.lastUpdateTime) ?? -Infinity
   if (current !== undefined && former !== undefined && changedAt >= reader.startedAt - recentVersionMs)
     reader.note(`revision ${revisionNumberText(current)} restores revision ${former}`)
 }
@@ -169,7 +169,7 @@ function availableSince({ spec }: Deployment, { state }: ExaminedPods): number |
  * report stays until the rollout progresses.
  */
 function completedAt(deployment: Deployment, current: ReplicaSet | undefined, { time }: Reader): number | undefined {
-  const progressing = condition(deployment, 'Progressing')
+  const progressing = findCondition(deployment, 'Progressing')
   const at = progressing?.reason === completeReason ? time(progressing.lastUpdateTime) : undefined
   if (at === undefined || current === undefined) return undefined
   const { replicas = 0, updatedReplicas = 0 } = deployment.status ?? {}
@@ -227,10 +227,10 @@ function progressDeadlineProblem(
   reader: Reader,
 ): readonly Problem[] {
   const { spec = {} } = deployment
-  const progressing = condition(deployment, 'Progressing')
+  const progressing = findCondition(deployment, 'Progressing')
   const isExceeded = progressing?.status === 'False' && progressing.reason === deadlineExceeded
   if (spec.paused || !isExceeded) return []
-  const existedBefore = condition(reader.history.first, 'Progressing')?.reason === deadlineExceeded
+  const existedBefore = findCondition(reader.history.first, 'Progressing')?.reason === deadlineExceeded
   const cause = state?.problems[0] ?? stuck[0]
   return [
     {

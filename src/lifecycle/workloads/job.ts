@@ -19,11 +19,11 @@ import { podRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { lastDeathProblem } from './container-problems.ts'
 import { backOffSeconds } from './kubelet-messages.ts'
-import { condition, containersOf, hasStarted } from './pod-fields.ts'
+import { containersOf, findCondition, hasStarted } from './pod-fields.ts'
 import { podCreationProblems } from './replica-failure.ts'
 import {
-  byImportance,
   classifyPods,
+  compareByImportance,
   endedPodProblem,
   examinePods,
   type PodsState,
@@ -64,7 +64,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
     ...podCreationProblems(job, reader, !isOver && (status.active ?? 0) === 0),
     ...(state?.problems ?? []).map(toJobProblem),
     ...(isOver ? [] : delayProblems(job, state, owned, reader)),
-  ].toSorted(byImportance)
+  ].toSorted(compareByImportance)
   for (const problem of problems) reader.problem(problem)
   for (const each of jobMilestones(job, isComplete, lost, reader)) reader.milestone(each)
   if (isJobRunning(job, state)) reader.hold('its containers are running')
@@ -119,7 +119,7 @@ function isJobRunning(job: Job, state: PodsState | undefined): boolean {
 
 function jobMilestones(job: Job, isComplete: boolean, lost: readonly Pod[], { time }: Reader): readonly Milestone[] {
   const { status = {}, spec = {} } = job
-  const since = (type: string) => time(condition(job, type)?.lastTransitionTime ?? status.completionTime)
+  const conditionAt = (type: string) => time(findCondition(job, type)?.lastTransitionTime ?? status.completionTime)
   const { succeeded = 0, active = 0, failed = 0 } = status
   const wanted = spec.completions ?? 1
   // The counts omit the failed pods that podFailurePolicy ignores.
@@ -138,13 +138,13 @@ function jobMilestones(job: Job, isComplete: boolean, lost: readonly Pod[], { ti
       state: isComplete || (spec.completions !== undefined && succeeded >= wanted) ? 'done' : 'open',
       count: { done: Math.min(succeeded, wanted), total: wanted },
       // The controller reports SuccessCriteriaMet before Complete, while it removes the finalizers of the pods.
-      at: since('SuccessCriteriaMet'),
+      at: conditionAt('SuccessCriteriaMet'),
       message: progressText(job),
     },
     {
       name: 'complete',
       state: isComplete ? 'done' : 'open',
-      at: since('Complete'),
+      at: conditionAt('Complete'),
       message: isComplete ? 'complete' : 'waiting for the controller to report Complete',
     },
   ]
@@ -212,11 +212,12 @@ function isTemplateContainer(name: string, { spec }: Job): boolean {
 function runningSidecarProblem({ pod }: PodView, job: Job, reader: Reader): Problem | undefined {
   const main = containersOf(pod).filter(({ isInit, container }) => !isInit && container.restartPolicy !== 'Always')
   const [kept, ...others] = main.filter(({ status }) => status?.state?.running)
-  const own = main.filter(({ container }) => isTemplateContainer(container.name, job))
-  const isAdded = kept !== undefined && !own.includes(kept)
-  const ends = own.filter((each) => each !== kept).map(({ status }) => status?.state?.terminated)
-  const isAnyOwn = others.some((each) => own.includes(each))
-  if (kept === undefined || isAnyOwn || ends.length === 0 || !ends.every((end) => end?.exitCode === 0)) return undefined
+  const templateContainers = main.filter(({ container }) => isTemplateContainer(container.name, job))
+  const isAdded = kept !== undefined && !templateContainers.includes(kept)
+  const ends = templateContainers.filter((each) => each !== kept).map(({ status }) => status?.state?.terminated)
+  const isAnyOtherRunning = others.some((each) => templateContainers.includes(each))
+  if (kept === undefined || isAnyOtherRunning || ends.length === 0 || !ends.every((end) => end?.exitCode === 0))
+    return undefined
   const since = latestMoment(ends.map((end) => reader.time(end?.finishedAt))) ?? reader.now
   if (!isAdded && !reader.passed(since + longStepMs)) return undefined
   return { ...ownProblem(pod, since), reason: 'sidecar-running', container: kept.container.name, detail: {} }

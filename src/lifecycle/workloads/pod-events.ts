@@ -1,7 +1,7 @@
 import { type EventObject, firstOccurrence, lastOccurrence, type Pod } from '../../cluster/objects.ts'
 import type { ContainerView, PodContainer, ScaleUp, SetupFailure } from '../pod-view.ts'
 import type { GateTime } from '../proof.ts'
-import { condition, eventCount, hasStarted } from './pod-fields.ts'
+import { eventCount, findCondition, hasStarted } from './pod-fields.ts'
 
 /*
  * Reads the Events about a pod. Apart from this, rules use only the time of the latest Event (`nodeWithoutReports`), so
@@ -91,7 +91,7 @@ const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool
  * Karpenter reports Nominated and FailedScheduling (pkg/controllers/provisioning/scheduling/events.go).
  */
 export function autoscalerReport(pod: Pod, events: readonly EventObject[]): ScaleUp | undefined {
-  if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
+  if (findCondition(pod, 'PodScheduled')?.status !== 'False') return undefined
   const isRefusal = ({ reason, message }: EventObject) =>
     reason === 'NotTriggerScaleUp' ||
     reason === 'FailedScaleUp' ||
@@ -104,10 +104,10 @@ export function autoscalerReport(pod: Pod, events: readonly EventObject[]): Scal
 
 /** The time of the longest pull: `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */
 export function longestPullMs(events: readonly EventObject[]): number | undefined {
-  const took = events.flatMap(({ reason, message }) => {
+  const durationsMs = events.flatMap(({ reason, message }) => {
     const [, minutes = '0', amount, unit] =
       (reason === 'Pulled' && /" in (?:(\d+)m)?([\d.]+)(ms|s)\b/.exec(message ?? '')) || []
     return amount === undefined ? [] : [Number(minutes) * 60_000 + Number(amount) * (unit === 's' ? 1_000 : 1)]
   })
-  return took.length === 0 ? undefined : Math.max(...took)
+  return durationsMs.length === 0 ? undefined : Math.max(...durationsMs)
 }

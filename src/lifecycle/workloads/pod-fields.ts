@@ -12,7 +12,7 @@ export function containersOf({ spec, status }: Pod): readonly PodContainer[] {
   )
   const isOver =
     restartPolicy !== 'Always' && containers.every(({ name }) => statuses.get(name)?.state?.terminated !== undefined)
-  const join = (container: Container, isInit: boolean): PodContainer => {
+  const withStatus = (container: Container, isInit: boolean): PodContainer => {
     const ownStatus = statuses.get(container.name)
     // The restart policy of a container overrides the policy of the pod (KEP-753 and KEP-5307).
     const runsOnce = isInit || (container.restartPolicy ?? restartPolicy) !== 'Always'
@@ -25,8 +25,8 @@ export function containersOf({ spec, status }: Pod): readonly PodContainer[] {
   }
   return [
     // restartPolicy Always makes an init container a sidecar (KEP-753).
-    ...initContainers.map((container) => join(container, container.restartPolicy !== 'Always')),
-    ...containers.map((container) => join(container, false)),
+    ...initContainers.map((container) => withStatus(container, container.restartPolicy !== 'Always')),
+    ...containers.map((container) => withStatus(container, false)),
   ]
 }
 
@@ -49,7 +49,7 @@ export function isStartError({ reason }: { reason?: string }): boolean {
 }
 
 /** Finds a condition by its type. Only for built-in kinds, which have at most one condition of each type. */
-export function condition(object: { status?: { conditions?: Condition[] } }, type: string): Condition | undefined {
+export function findCondition(object: { status?: { conditions?: Condition[] } }, type: string): Condition | undefined {
   return object.status?.conditions?.find((each) => each.type === type)
 }
 

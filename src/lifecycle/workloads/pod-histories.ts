@@ -7,7 +7,7 @@ import type { GateTime } from '../proof.ts'
 import type { WorkloadTiming } from './death-count.ts'
 import { observePod, type PodObservations } from './observe-pods.ts'
 import { hashLabel, isRevisionUnchanged, templateChangedAt } from './revision.ts'
-import { viewPod } from './view-pod.ts'
+import { createPodView } from './view-pod.ts'
 
 /** What the gate has observed of every pod, and the views of pods. `observe` must receive each change of the store. */
 export class PodHistories {
@@ -60,7 +60,7 @@ export class PodHistories {
     const known = this.#views.get(pod)
     if (known !== undefined && known.observations === observations && known.events === events) return known.view
     const seen = observations ?? observePod(undefined, pod, now, this.#gateTime)
-    const found = viewPod(pod, seen, events, this.#timingOf(pod), this.#gateTime)
+    const found = createPodView(pod, seen, events, this.#timingOf(pod), this.#gateTime)
     const view = isDeepStrictEqual(found, known?.view) && known !== undefined ? known.view : found
     this.#views.set(pod, { observations, events, view })
     return view
@@ -80,7 +80,7 @@ export class PodHistories {
   }
 
   /** See `Reader.endedPods`. */
-  ended(controller: string | undefined, phase: 'Failed' | 'Succeeded'): readonly Pod[] {
+  endedPods(controller: string | undefined, phase: 'Failed' | 'Succeeded'): readonly Pod[] {
     return [...(this.#ended.get(controller ?? '')?.values() ?? [])].filter(({ status }) => status?.phase === phase)
   }
 

@@ -10,13 +10,13 @@ import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isProvenMissing } from './container-problems.ts'
 import { deviceError, missingVolumeObject, mountFailure, sandboxErrorDetail } from './kubelet-messages.ts'
-import { condition, hasStarted, isReadyByCondition } from './pod-fields.ts'
+import { findCondition, hasStarted, isReadyByCondition } from './pod-fields.ts'
 import { schedulingCauses } from './scheduler-messages.ts'
 
 /** The present problem of a pod as a whole. Before containers exist, only its conditions and Events show it. */
 export function podLevelProblem(view: PodView, reader: Reader): Problem | undefined {
   if (view.pod.status?.phase !== 'Pending') return readinessGateProblem(view, reader) ?? lostNodeProblem(view, reader)
-  if (condition(view.pod, 'PodScheduled')?.status === 'False') return unschedulableProblem(view, reader)
+  if (findCondition(view.pod, 'PodScheduled')?.status === 'False') return unschedulableProblem(view, reader)
   return isSetUp(view) ? undefined : (failedSetupProblem(view, reader) ?? unacknowledgedProblem(view, reader))
 }
 
@@ -28,7 +28,7 @@ export function podLevelProblem(view: PodView, reader: Reader): Problem | undefi
 function unacknowledgedSince({ pod, seenAt }: PodView, reader: Reader): number | undefined {
   const { metadata, status } = pod
   if (status?.phase !== 'Pending' || status.startTime !== undefined) return undefined
-  const scheduled = condition(pod, 'PodScheduled')
+  const scheduled = findCondition(pod, 'PodScheduled')
   // A pod whose manifest names its node needs no scheduler.
   const waitsSince = reader.time(
     scheduled === undefined ? metadata.creationTimestamp : trueCondition(pod, 'PodScheduled')?.lastTransitionTime,
@@ -75,13 +75,13 @@ function possibleClaimCause({ pod, claimFailure }: PodView): SchedulingCause | u
  */
 function lostNodeProblem({ pod }: PodView, { now, time }: Reader): Problem | undefined {
   if (!isNodeLost(pod)) return undefined
-  const since = time(condition(pod, 'Ready')?.lastTransitionTime) ?? now
+  const since = time(findCondition(pod, 'Ready')?.lastTransitionTime) ?? now
   return unresponsiveNodeProblem(pod, 'lost', since)
 }
 
 /** Whether the node controller made a pod not ready; see `lostNodeProblem`. */
 function isNodeLost(pod: Pod): boolean {
-  const ready = condition(pod, 'Ready')
+  const ready = findCondition(pod, 'Ready')
   return ready?.status === 'False' && !ready.reason && trueCondition(pod, 'ContainersReady') !== undefined
 }
 
@@ -97,7 +97,9 @@ export function lostNodeToleratedUntil(
   possiblyLost: string | undefined,
   reader: Reader,
 ): number | undefined {
-  const since = isNodeLost(pod) ? condition(pod, 'Ready')?.lastTransitionTime : nodeNotReadySince(possiblyLost, reader)
+  const since = isNodeLost(pod)
+    ? findCondition(pod, 'Ready')?.lastTransitionTime
+    : nodeNotReadySince(possiblyLost, reader)
   const lostAt = reader.time(since)
   if (lostAt === undefined) return undefined
   const tolerated = (pod.spec?.tolerations ?? []).filter(
@@ -110,10 +112,10 @@ export function lostNodeToleratedUntil(
 /** Since when a node is not ready: it was lost while the pod started. */
 function nodeNotReadySince(name: string | undefined, reader: Reader): string | null | undefined {
   const [node] = name === undefined ? [] : reader.listKnown(nodeRequest(name))
-  return node === undefined || isReadyByCondition(node) ? undefined : condition(node, 'Ready')?.lastTransitionTime
+  return node === undefined || isReadyByCondition(node) ? undefined : findCondition(node, 'Ready')?.lastTransitionTime
 }
 
-function isStarting({ pod: { metadata, status }, scheduled, ready }: PodView): boolean {
+function isPodStarting({ pod: { metadata, status }, scheduled, ready }: PodView): boolean {
   const isAlive =
     metadata.deletionTimestamp === undefined && (status?.phase === 'Pending' || status?.phase === 'Running')
   return isAlive && scheduled && !ready
@@ -122,7 +124,7 @@ function isStarting({ pod: { metadata, status }, scheduled, ready }: PodView): b
 /** The node of a starting pod about which nothing has been reported for a long time: the node may be lost. */
 export function nodeWithoutReports(view: PodView, { passed, time, events }: Reader): string | undefined {
   const { pod, seenAt } = view
-  if (!isStarting(view) || !passed(seenAt + quietNodeMs)) return undefined
+  if (!isPodStarting(view) || !passed(seenAt + quietNodeMs)) return undefined
   const last = events(pod).at(-1)
   const reportedAt = (last && time(lastOccurrence(last))) ?? seenAt
   return passed(reportedAt + quietNodeMs) ? pod.spec?.nodeName : undefined
@@ -144,7 +146,7 @@ function unresponsiveNodeProblem(pod: Pod, state: NodeState, firstSeenAt: number
  */
 function unschedulableProblem(view: PodView, reader: Reader): Problem | undefined {
   const { pod, scaleUp } = view
-  const { reason, lastTransitionTime } = condition(pod, 'PodScheduled') ?? {}
+  const { reason, lastTransitionTime } = findCondition(pod, 'PodScheduled') ?? {}
   const isGated = reason === 'SchedulingGated'
   const schedulingGates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name)
   // All scheduling gates are removed, but the scheduler has not updated the condition yet.
@@ -160,7 +162,7 @@ function unschedulableProblem(view: PodView, reader: Reader): Problem | undefine
 
 /** Why the scheduler finds no node for a pod. */
 const schedulingCausesOf = cachePerObject(({ pod }: PodView) => {
-  const { reason, message } = condition(pod, 'PodScheduled') ?? {}
+  const { reason, message } = findCondition(pod, 'PodScheduled') ?? {}
   return schedulingCauses(message ?? reason ?? 'no node fits')
 })
 
@@ -170,15 +172,15 @@ const schedulingCausesOf = cachePerObject(({ pod }: PodView) => {
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
  */
 function readinessGateProblem({ pod }: PodView, { now, time }: Reader): Problem | undefined {
-  const ready = condition(pod, 'Ready')
+  const ready = findCondition(pod, 'Ready')
   if (ready?.status !== 'False' || ready.reason !== 'ReadinessGatesNotReady') return undefined
   const gates = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType: type }) => {
-    const { status, reason = '', message = '' } = condition(pod, type) ?? {}
+    const { status, reason = '', message = '' } = findCondition(pod, type) ?? {}
     return status === 'True' ? [] : [{ type, reason, message }]
   })
   // All gates are True; the kubelet has not updated the condition Ready yet.
   if (gates.length === 0) return undefined
-  const since = time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? now
+  const since = time(findCondition(pod, 'ContainersReady')?.lastTransitionTime) ?? now
   return { ...ownProblem(pod, since), reason: 'readiness-gate-pending', detail: { gates } }
 }
 

@@ -12,7 +12,7 @@ import { isStale } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 import { lastDeathProblem } from './container-problems.ts'
 import { exitOf } from './kubelet-messages.ts'
-import { condition, hasContainerFailed, isStartError } from './pod-fields.ts'
+import { findCondition, hasContainerFailed, isStartError } from './pod-fields.ts'
 import { isSettled, problemsOfPod, pulledAt, waitOfPod } from './pod-state.ts'
 import { newestRevision } from './revision.ts'
 import { podServing } from './workload.ts'
@@ -70,9 +70,10 @@ function replicaSetReference({ metadata: { ownerReferences = [] } }: Pod): Owner
 function olderVersionWarnings(pod: Pod, reader: Reader): readonly string[] {
   const uid = replicaSetReference(pod)?.uid
   if (uid === undefined || reader.watch(replicaSetsRequest(pod), 'optional') !== 'complete') return []
-  const [own] = reader.listKnown(replicaSetsRequest(pod), ({ metadata }) => metadata.uid === uid)
-  const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
-  if (deployment === undefined || newestRevision(reader.listKnownOwned(deployment.uid, 'ReplicaSet')) === own) return []
+  const [replicaSet] = reader.listKnown(replicaSetsRequest(pod), ({ metadata }) => metadata.uid === uid)
+  const deployment = replicaSet?.metadata.ownerReferences?.find(({ controller }) => controller)
+  if (deployment === undefined || newestRevision(reader.listKnownOwned(deployment.uid, 'ReplicaSet')) === replicaSet)
+    return []
   const name = `${deployment.kind.toLowerCase()}/${deployment.name}`
   return [`runs an older version of ${name}: gate ${name} to prove its new version`]
 }
@@ -86,9 +87,9 @@ function areContainersOutdated({ pod, containers }: PodView, reader: Reader): bo
   const { generation = 1, managedFields = [] } = pod.metadata
   const writes = managedFields.flatMap(({ subresource, time }) => (subresource === undefined ? reader.time(time) : []))
   const writtenAt = Math.max(...writes.map((at) => at ?? -Infinity))
-  const isOutdated = ({ container, status, isInit, startedAt = Infinity }: ContainerView) =>
+  const isContainerOutdated = ({ container, status, isInit, startedAt = Infinity }: ContainerView) =>
     !isInit && startedAt < writtenAt && !isSameImageName(container.image, status?.image)
-  if (generation <= 1 || !containers.some(isOutdated)) return false
+  if (generation <= 1 || !containers.some(isContainerOutdated)) return false
   const graceMs = (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1_000
   const changedAt = Math.min(writtenAt, reader.history.firstSeenAt)
   return !reader.passed(changedAt + graceMs + reader.settings.settleTimeMs)
@@ -122,23 +123,32 @@ function milestonesOfPod(
 ): readonly Milestone[] {
   const { pod, moments, containers, runningStep } = view
   const settled = isSettled(view, reader)
-  const step = (name: string, done: boolean, at: number | undefined, reached: string, waiting: string): Milestone =>
+  const toMilestone = (
+    name: string,
+    done: boolean,
+    at: number | undefined,
+    reached: string,
+    waiting: string,
+  ): Milestone =>
     done || succeeded ? { name, state: 'done', at, message: reached } : { name, state: 'open', message: waiting }
-  const stepOf = (name: 'scheduled' | 'initialized' | 'pulled' | 'started', reached: string, waiting: string) =>
-    step(name, view[name], moments[name], reached, waiting)
+  const stepMilestone = (name: 'scheduled' | 'initialized' | 'pulled' | 'started', reached: string, waiting: string) =>
+    toMilestone(name, view[name], moments[name], reached, waiting)
   const hasInits = containers.some(({ isInit }) => isInit)
   const running = pod.status?.phase === 'Running'
   return [
-    stepOf('scheduled', `scheduled on ${pod.spec?.nodeName ?? 'a node'}`, 'waiting for a node'),
+    stepMilestone('scheduled', `scheduled on ${pod.spec?.nodeName ?? 'a node'}`, 'waiting for a node'),
     hasInits
-      ? stepOf('initialized', 'init containers done', runningStep ?? 'waiting for init containers')
+      ? stepMilestone('initialized', 'init containers done', runningStep ?? 'waiting for init containers')
       : { name: 'initialized', state: 'skipped', message: 'no init containers' },
-    { ...stepOf('pulled', 'images pulled', runningStep ?? 'pulling images'), at: pulledAt(moments.pulled, reader) },
-    stepOf('started', 'containers started', runningStep ?? 'starting containers'),
-    // The phase is Running once no container waits for its start (getPhase, pkg/kubelet).
-    step('running', running, moments.started, 'running', 'waiting for all containers to run'),
     {
-      ...step(
+      ...stepMilestone('pulled', 'images pulled', runningStep ?? 'pulling images'),
+      at: pulledAt(moments.pulled, reader),
+    },
+    stepMilestone('started', 'containers started', runningStep ?? 'starting containers'),
+    // The phase is Running once no container waits for its start (getPhase, pkg/kubelet).
+    toMilestone('running', running, moments.started, 'running', 'waiting for all containers to run'),
+    {
+      ...toMilestone(
         'ready',
         settled && pending === undefined,
         succeeded ? lastContainerEndedAt(pod, reader) : moments.settled,
@@ -162,7 +172,7 @@ function lastContainerEndedAt({ status }: Pod, { time }: Reader): number | undef
  */
 function podFailureProblem({ pod, containers }: PodView, reader: Reader): Problem | undefined {
   // The pod garbage collector writes no message in the status, only in the condition.
-  const { phase, reason, message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
+  const { phase, reason, message = findCondition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   // A reason such as Evicted or DeadlineExceeded shows that the kubelet killed the containers.
   const isKilled = phase === 'Failed' && !!reason
   const dead = isKilled ? undefined : containers.find(phase === 'Failed' ? hasContainerFailed : hasFailedWithoutRestart)

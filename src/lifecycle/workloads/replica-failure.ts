@@ -28,7 +28,7 @@ import {
 } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { isObserved } from '../status-age.ts'
-import { condition, eventCount } from './pod-fields.ts'
+import { eventCount, findCondition } from './pod-fields.ts'
 
 /* Why a controller cannot create pods, from its condition ReplicaFailure and from Events. */
 
@@ -184,7 +184,7 @@ export function rolloutCreationProblems(
 ): readonly Problem[] {
   if (current !== undefined && replicaFailureCondition(current) !== undefined)
     return podCreationProblems(current, reader)
-  const progressing = condition(deployment, 'Progressing')
+  const progressing = findCondition(deployment, 'Progressing')
   if (current === undefined && progressing?.reason === 'ReplicaSetCreateError') {
     const attempts = creationAttempts(deployment, ['ReplicaSetCreateError'], reader)
     return [refusalProblem(deployment, 'create its ReplicaSet', progressing, attempts, reader)]
@@ -242,14 +242,14 @@ function refusalProblem(
   const message = latestMessage(report.message ?? '', isLater ? (latest.message ?? '') : '')
   const isDeletion = report.reason === 'FailedDelete'
   const { reason, pattern, read } = refusalKindOf(message, isDeletion)
-  const same = refused.filter((event) => refusalKindOf(event.message ?? '').reason === reason)
+  const sameReason = refused.filter((event) => refusalKindOf(event.message ?? '').reason === reason)
   const count = Math.max(
     1,
-    same.reduce((sum, event) => sum + eventCount(event), 0),
+    sameReason.reduce((sum, event) => sum + eventCount(event), 0),
   )
-  const firstAt = same[0]?.firstTimestamp ?? report.lastTransitionTime
+  const firstAt = sameReason[0]?.firstTimestamp ?? report.lastTransitionTime
   const since = refusalKindOf(report.message ?? '').reason === reason ? reportedAt : reader.time(firstAt)
-  const lastAt = Math.max(since ?? 0, ...same.map((event) => reader.time(lastOccurrence(event)) ?? 0))
+  const lastAt = Math.max(since ?? 0, ...sameReason.map((event) => reader.time(lastOccurrence(event)) ?? 0))
   const problem = problemOf({
     reason,
     subject: subjectOf(controller),

@@ -3,7 +3,7 @@ import type { Pods } from '../pods.ts'
 import type { RuleReader } from '../reader.ts'
 import { podRequest } from '../selector.ts'
 import { isObserved, lastWrittenAt } from '../status-age.ts'
-import { condition } from './pod-fields.ts'
+import { findCondition } from './pod-fields.ts'
 import { podCreationProblems } from './replica-failure.ts'
 import { podCountText, readyText } from './revision-pods.ts'
 import { hasImagesOf } from './template.ts'
@@ -23,8 +23,8 @@ function replicaSetFacts(set: ReplicaSet, reader: RuleReader): WorkloadFacts {
   const replicas = set.spec?.replicas ?? 1
   const available = status.availableReplicas ?? 0
   const owned = reader.owned(podRequest(set), metadata.uid)
-  const gone = reader.endedPods(metadata.uid, 'Failed')
-  const examined = examineWorkloadPods(set, owned, { revisionOf: () => 'new', gone }, reader)
+  const failedPods = reader.endedPods(metadata.uid, 'Failed')
+  const examined = examineWorkloadPods(set, owned, { revisionOf: () => 'new', failedPods }, reader)
   warnOfOutdatedPods(set, examined.pods, reader)
   return {
     examined,
@@ -32,7 +32,7 @@ function replicaSetFacts(set: ReplicaSet, reader: RuleReader): WorkloadFacts {
       isObserved(set) &&
       (status.replicas ?? 0) === replicas &&
       available >= replicas &&
-      condition(set, 'ReplicaFailure')?.status !== 'True',
+      findCondition(set, 'ReplicaFailure')?.status !== 'True',
     wanted: replicas,
     counted: isObserved(set) ? available : 0,
     created: replicas,

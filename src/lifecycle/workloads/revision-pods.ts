@@ -11,7 +11,7 @@ import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { lastDeathProblem } from './container-problems.ts'
-import { condition, hasContainerFailed, isReplaced } from './pod-fields.ts'
+import { findCondition, hasContainerFailed, isReplaced } from './pod-fields.ts'
 import { isSettled, isWorkingPod, problemsOfPod, pulledAt, waitOfPod } from './pod-state.ts'
 
 /* The pods of a workload by revision: their state, their problems, and the milestones that count them. */
@@ -70,9 +70,9 @@ export function examinePods(
   lostSince = reader.startedAt,
 ): PodsState {
   const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => reader.podView(pod))
-  const ofPods = combineSameProblems(pods.flatMap((pod) => problemsOfPod(pod, reader)))
-  const problems = [...ofPods, ...lostPodProblems(lost, reader, lostSince)].toSorted(byImportance)
-  const isShielded = pods.some((pod) => isWorkingPod(pod, reader))
+  const podProblems = combineSameProblems(pods.flatMap((pod) => problemsOfPod(pod, reader)))
+  const problems = [...podProblems, ...lostPodProblems(lost, reader, lostSince)].toSorted(compareByImportance)
+  const isAnyWorking = pods.some((pod) => isWorkingPod(pod, reader))
   const waits = pods.map((pod) => waitOfPod(pod, reader))
   const quietNodes = new Set(waits.flatMap(({ possiblyLostNode }) => possiblyLostNode ?? []))
   for (const node of [...quietNodes].slice(0, maxQuietNodes)) reader.watch(nodeRequest(node), 'explaining')
@@ -80,7 +80,7 @@ export function examinePods(
     pods,
     settled: pods.filter((pod) => isSettled(pod, reader)),
     problems,
-    failure: isShielded ? undefined : problems.find(({ proven }) => proven),
+    failure: isAnyWorking ? undefined : problems.find(({ proven }) => proven),
     stallHold: waits.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
     counters: new Map(pods.flatMap((pod) => pod.counters)),
   }
@@ -106,7 +106,7 @@ const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
  * Compares two problems for sorting, the most important first. The order is: class (terminal, strike, slow), proof,
  * certainty of the evidence, depth (container, pod, workload), number of pods, age.
  */
-export function byImportance(a: Problem, b: Problem): number {
+export function compareByImportance(a: Problem, b: Problem): number {
   return (
     classes.indexOf(classOf(a)) - classes.indexOf(classOf(b)) ||
     Number(b.proven) - Number(a.proven) ||
@@ -160,7 +160,7 @@ function lostPodProblem(pod: Pod, reader: Reader): Problem {
 /** The problem of a pod that its node or a controller has ended. */
 export function endedPodProblem(pod: Pod, reader: Reader): Problem {
   // The pod garbage collector writes no message in the status, only in the condition.
-  const { reason = '', message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
+  const { reason = '', message = findCondition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
   const own = ownProblem(pod, podEndedAt(pod, reader))
   return problemOf({ ...own, reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail })
@@ -220,8 +220,8 @@ export function stuckPodProblems(owned: readonly Pod[], reader: Reader): readonl
  */
 
 /** The message about ready or available pods: `3 of 3 pods ready`. */
-export function readyText(done: number, replicas: number, word: string): string {
-  return replicas === 0 ? 'scaled to zero: no pod runs this version' : `${done} of ${podCountText(replicas)} ${word}`
+export function readyText(done: number, replicas: number, verb: string): string {
+  return replicas === 0 ? 'scaled to zero: no pod runs this version' : `${done} of ${podCountText(replicas)} ${verb}`
 }
 
 /** `1 pod`, `3 pods`. */
@@ -237,14 +237,14 @@ export function countMilestone(
   name: string,
   done: number,
   total: number,
-  doing: string,
+  verb: string,
   isDone = done >= total,
 ): Milestone {
   return {
     name,
     state: isDone ? 'done' : 'open',
     count: { done: Math.min(done, total), total },
-    message: done >= total ? `${podCountText(total)} ${doing}` : `${done} of ${podCountText(total)} ${doing}`,
+    message: done >= total ? `${podCountText(total)} ${verb}` : `${done} of ${podCountText(total)} ${verb}`,
   }
 }
 
@@ -260,9 +260,9 @@ export function podMilestones(state: PodsState | undefined, replicas: number, re
   const slowest = pullMs === undefined ? '' : ` (slowest pull ${(pullMs / 1000).toFixed(1)} s)`
   const step = state.pods.find(({ runningStep }) => runningStep !== undefined)?.runningStep
   const running = step === undefined ? '' : `, ${step}`
-  const milestone = (name: 'scheduled' | 'pulled' | 'started', doing: string) => {
+  const milestone = (name: 'scheduled' | 'pulled' | 'started', verb: string) => {
     const reached = state.pods.filter((pod) => pod[name])
-    return withMomentReached(reached, name, countMilestone(name, reached.length, replicas, doing))
+    return withMomentReached(reached, name, countMilestone(name, reached.length, replicas, verb))
   }
   const pulled = milestone('pulled', replicas === 1 ? 'has pulled its image' : 'have pulled their images')
   return [

@@ -40,7 +40,7 @@ export function revisionsOfWorkload(uid: string | undefined, ownedBy: OwnedBy): 
  * a queue such as Kueue changes its template, to choose where the pods of a suspended Job run (ValidateJobUpdate,
  * pkg/apis/batch/validation). Cached, because each change of a pod compares the same revisions again.
  */
-export const templateOf = cachePerObject((object: KubeObject): PodTemplate | undefined => {
+export const podTemplateOf = cachePerObject((object: KubeObject): PodTemplate | undefined => {
   if (object.kind === 'Job' && object.apiVersion.startsWith('batch/')) return undefined
   const { spec, data } = object as { spec?: Fields; data?: { spec?: Fields } }
   const template = object.kind === 'ControllerRevision' ? data?.spec?.['template'] : spec?.['template']
@@ -98,18 +98,18 @@ export function findRevision<R extends KubeObject>(
   template: PodTemplate | undefined,
   revisions: readonly R[],
 ): R | undefined {
-  return newestRevision(revisions.filter((revision) => isSameTemplate(templateOf(revision), template)))
+  return newestRevision(revisions.filter((revision) => isSameTemplate(podTemplateOf(revision), template)))
 }
 
 /** Whether two versions of a revision have the same owners and numbers. Most changes concern only its status. */
 export function isRevisionUnchanged(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
   if (before === undefined || after === undefined) return false
-  const facts = (object: KubeObject) => [
+  const ownersAndNumbers = (object: KubeObject) => [
     object.metadata.ownerReferences,
     revisionNumber(object),
     formerRevisionNumbers(object),
   ]
-  return isDeepStrictEqual(facts(before), facts(after))
+  return isDeepStrictEqual(ownersAndNumbers(before), ownersAndNumbers(after))
 }
 
 /**

@@ -101,7 +101,7 @@ function findPods(set: StatefulSet, reader: Reader): SetPods {
   const isOnDelete = spec?.updateStrategy?.type === 'OnDelete'
   const observed = isObserved(set)
   const owned = reader.owned(podRequest(set), metadata.uid)
-  const wanted = owned.filter((pod) => isWithinOrdinals(pod, set))
+  const wantedPods = owned.filter((pod) => isWithinOrdinals(pod, set))
   const updateRevision = findUpdateRevision(set, reader)
   const revision = status?.updateRevision ?? updateRevision?.metadata.name
   const counted = updatedReplicaCount(set)
@@ -112,18 +112,18 @@ function findPods(set: StatefulSet, reader: Reader): SetPods {
     if (isNew(pod)) return observed ? 'new' : undefined
     return isOnDelete || isBelowPartition(pod, set) ? 'kept' : 'old'
   }
-  const gone = observed ? reader.endedPods(metadata.uid, 'Failed').filter(isNew) : []
-  const traits = { revisionOf, gone, replacesOnDelete: isOnDelete, waitsForTermination: true }
-  const isNewCounted = (pod: Pod) => pod.metadata.deletionTimestamp === undefined && isNew(pod)
-  const newBelow = wanted.filter((pod) => isNewCounted(pod) && isBelowPartition(pod, set)).length
-  const newOutside = owned.filter((pod) => isNewCounted(pod) && !wanted.includes(pod)).length
+  const failedPods = observed ? reader.endedPods(metadata.uid, 'Failed').filter(isNew) : []
+  const traits = { revisionOf, failedPods, replacesOnDelete: isOnDelete, waitsForTermination: true }
+  const isNewAndNotDeleted = (pod: Pod) => pod.metadata.deletionTimestamp === undefined && isNew(pod)
+  const newBelow = wantedPods.filter((pod) => isNewAndNotDeleted(pod) && isBelowPartition(pod, set)).length
+  const newOutside = owned.filter((pod) => isNewAndNotDeleted(pod) && !wantedPods.includes(pod)).length
   return {
     examined: examineWorkloadPods(set, owned, traits, reader),
     updateRevision,
     revision,
     updated: Math.max(0, counted - newBelow - newOutside),
     newBelow,
-    unwanted: owned.length - wanted.length,
+    unwanted: owned.length - wantedPods.length,
   }
 }
 

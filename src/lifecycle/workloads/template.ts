@@ -135,9 +135,9 @@ function environmentChanges(before: Container, after: Container): readonly strin
   const added = [...now.keys()].filter((name) => !old.has(name))
   const removed = [...old.keys()].filter((name) => !now.has(name))
   const changed = [...now.keys()].filter((name) => old.has(name) && !isDeepStrictEqual(old.get(name), now.get(name)))
-  const line = (verb: string, names: readonly string[]) =>
+  const changeLine = (verb: string, names: readonly string[]) =>
     names.length === 0 ? [] : [`env ${names.join(', ')} ${verb}`]
-  return [...line('added', added), ...line('removed', removed), ...line('changed', changed)]
+  return [...changeLine('added', added), ...changeLine('removed', removed), ...changeLine('changed', changed)]
 }
 
 /** The fields that differ. Scalars and `shownFields` appear with both values. */

@@ -15,7 +15,7 @@ import type { PodView } from '../pod-view.ts'
 import type { Reader } from '../reader.ts'
 import type { ServingRevision, Undo, UndoRule } from '../rule.ts'
 import { jobsRequest } from '../selector.ts'
-import { condition, isReplaced } from './pod-fields.ts'
+import { findCondition, isReplaced } from './pod-fields.ts'
 import { isSettled } from './pod-state.ts'
 import {
   creationTimestampOf,
@@ -23,9 +23,9 @@ import {
   hashLabel,
   isRestoredRevision,
   newestRevision,
+  podTemplateOf,
   revisionNumber,
   revisionsOfWorkload,
-  templateOf,
 } from './revision.ts'
 import { containersInSpec, haveSameContainers, isSameTemplate } from './template.ts'
 
@@ -45,12 +45,12 @@ interface Revisions {
 
 function findRevisions(object: Workload, reader: Reader): Revisions {
   const { uid } = object.metadata
-  const template = templateOf(object)
+  const template = podTemplateOf(object)
   const all = revisionsOfWorkload(uid, reader.listKnownOwned)
   return {
     all,
     present: findRevision(template, all),
-    older: all.filter((each) => !Number.isNaN(revisionNumber(each)) && !isSameTemplate(templateOf(each), template)),
+    older: all.filter((each) => !Number.isNaN(revisionNumber(each)) && !isSameTemplate(podTemplateOf(each), template)),
     podsOf: (revision) => {
       const pods = isOfKind(revision, 'ReplicaSet')
         ? reader.listKnownOwned(revision.metadata.uid, 'Pod')
@@ -68,7 +68,7 @@ function isOfRevision({ metadata }: Pod, { metadata: { name, labels } }: KubeObj
 
 /** See `UndoRule.availableRevision`. A revision is available if all its pods are available. */
 function availableRevision(object: Workload, reader: Reader): number | undefined {
-  if (condition(object, 'Available')?.status === 'False') return undefined
+  if (findCondition(object, 'Available')?.status === 'False') return undefined
   const { older, podsOf } = findRevisions(object, reader)
   const newest = newestRevision(older.filter((revision) => isRevisionAvailable(revision, podsOf(revision), reader)))
   return newest && revisionNumber(newest)
@@ -91,7 +91,7 @@ function findUndo(object: Workload, number: number | undefined, problem: Problem
   const revision = revisions.older.find((each) => revisionNumber(each) === number)
   if (number === undefined || revision === undefined)
     return { ...known, obstacle: 'no older revision had all its pods ready and settled at the start' }
-  const [before, after] = [templateOf(revision), templateOf(object)]
+  const [before, after] = [podTemplateOf(revision), podTemplateOf(object)]
   const since = helmReleaseOf(object) === undefined ? undefined : previousRevisionCreatedAt(revision, revisions, reader)
   const areReady = revisions.podsOf(revision).every(({ ready }) => ready)
   const blocked =
@@ -118,15 +118,15 @@ function servingRevision(
   { all, present, older, podsOf }: Revisions,
   reader: Reader,
 ): ServingRevision | undefined {
-  const readyOf = (revision: KubeObject) => podsOf(revision).filter(({ ready }) => ready).length
-  const revision = newestRevision(older.filter((each) => readyOf(each) > 0))
+  const readyPodCount = (revision: KubeObject) => podsOf(revision).filter(({ ready }) => ready).length
+  const revision = newestRevision(older.filter((each) => readyPodCount(each) > 0))
   const wanted = object.spec?.replicas ?? object.status?.desiredNumberScheduled ?? 1
   if (revision !== undefined) {
-    const images = containersInSpec(templateOf(revision)?.spec).flatMap(({ image }) => image ?? [])
-    return { revision: revisionNumber(revision), images, ready: readyOf(revision), wanted }
+    const images = containersInSpec(podTemplateOf(revision)?.spec).flatMap(({ image }) => image ?? [])
+    return { revision: revisionNumber(revision), images, ready: readyPodCount(revision), wanted }
   }
   const settled = present === undefined ? 0 : podsOf(present).filter((pod) => isSettled(pod, reader)).length
-  const mayCrash = settled === 0 && all.some((each) => readyOf(each) > 0)
+  const mayCrash = settled === 0 && all.some((each) => readyPodCount(each) > 0)
   // If no revision is known, the gate may not be permitted to read revisions.
   if (all.length === 0 || mayCrash || wanted === 0) return undefined
   return { images: [], ready: settled, wanted, ...(older.length === 0 && { isFirst: true }) }

@@ -21,7 +21,7 @@ import { containerOfEvent, containersOf, hasStarted, isReadyByCondition, isStart
  * Creates the view of a pod, which rules read, from its present version, observations and Events.
  * @param events the latest last
  */
-export function viewPod(
+export function createPodView(
   pod: Pod,
   { seenAt, containers: observed }: PodObservations,
   events: readonly EventObject[],
@@ -35,35 +35,35 @@ export function viewPod(
   const lacksPullSecret = events.some(({ reason }) => reason === 'FailedToRetrieveImagePullSecret')
   const containers = containersOf(pod).map((each): ContainerView => {
     const observations = observed.get(each.container.name) ?? unobserved
-    const own = eventsOf.get(each.container.name) ?? []
+    const containerEvents = eventsOf.get(each.container.name) ?? []
     const startedAt = time(each.status?.state?.running?.startedAt)
-    const refusals = withReportedRefusals(observations.refusals, own, seenAt, gateTime)
+    const refusals = withReportedRefusals(observations.refusals, containerEvents, seenAt, gateTime)
     return {
       ...each,
       pod,
       // The number of an instance is the number of deaths before it.
       running: each.status?.state?.running && observations.instances.get(observations.total),
       waiting: observations.waiting,
-      deaths: countDeaths(observations, createdAt, backOffSince(own, seenAt, gateTime), timing, gateTime),
+      deaths: countDeaths(observations, createdAt, backOffSince(containerEvents, seenAt, gateTime), timing, gateTime),
       refusals,
       startedAt,
       // If an instance never started, its start is 1970.
       endBeganAt: each.end?.reason === 'StartError' ? undefined : time(each.end?.startedAt),
       endedAt: time(each.end?.finishedAt),
       probesDueAt: probesDueAt(each, startedAt),
-      isPulling: refusals.size === 0 && own.at(-1)?.reason === 'Pulling' && mayBePulling(each),
+      isPulling: refusals.size === 0 && containerEvents.at(-1)?.reason === 'Pulling' && mayBePulling(each),
       lacksPullSecret,
-      refused: refusedCreationTimes(each, own, time),
-      failedProbes: failedProbeMessages(own),
-      killedBy: probeThatKilled(own),
-      failedHook: own.findLast(({ reason }) => reason === 'FailedPostStartHook')?.message,
-      hookStartedAt: postStartHookBeganAt(each, own.at(-1), time),
+      refused: refusedCreationTimes(each, containerEvents, time),
+      failedProbes: failedProbeMessages(containerEvents),
+      killedBy: probeThatKilled(containerEvents),
+      failedHook: containerEvents.findLast(({ reason }) => reason === 'FailedPostStartHook')?.message,
+      hookStartedAt: postStartHookBeganAt(each, containerEvents.at(-1), time),
     }
   })
-  const since = (type: string) => time(trueCondition(pod, type)?.lastTransitionTime)
+  const trueSince = (type: string) => time(trueCondition(pod, type)?.lastTransitionTime)
   const ready = isReadyByCondition(pod) && pod.status?.phase === 'Running'
   const settledAt = Math.max(0, ...containers.map((each) => containerSettledAt(each, createdAt, seenAt, gateTime)))
-  const readySince = ready ? since('Ready') : undefined
+  const readySince = ready ? trueSince('Ready') : undefined
   const started = containers.every(hasEverStarted)
   // The Events about an image volume name only its pod (getImageVolumes, pkg/kubelet/kuberuntime).
   const isVolumePulling = eventsOf.get(undefined)?.at(-1)?.reason === 'Pulling'
@@ -84,8 +84,8 @@ export function viewPod(
     ready,
     settledAt,
     moments: {
-      scheduled: since('PodScheduled'),
-      initialized: since('Initialized'),
+      scheduled: trueSince('PodScheduled'),
+      initialized: trueSince('Initialized'),
       pulled: latestIfAllKnown(firstStarts),
       started: latestIfAllKnown(
         // An init container counts as started once it has ended.

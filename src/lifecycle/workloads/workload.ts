@@ -11,8 +11,8 @@ import { isObserved, observedMilestone } from '../status-age.ts'
 import { portsOf } from './pod-fields.ts'
 import { templateBecamePresentAt } from './revision.ts'
 import {
-  byImportance,
   classifyPods,
+  compareByImportance,
   countMilestone,
   examinePods,
   lostPodNotes,
@@ -92,11 +92,12 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, reader: RuleRea
   const areSettled = haveSettled(examined, toSettle, reader, { ...facts, unwanted: unwanted + removed })
   const ready = facts.isComplete && areSettled
   const ofPods = [...(failing?.problems ?? []), ...(ready ? [] : stuck)]
-  const problems = [...ofPods, ...facts.problems, ...excused].toSorted(byImportance)
+  const problems = [...ofPods, ...facts.problems, ...excused].toSorted(compareByImportance)
   const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
-  const own = problems.find(({ proven, subject }) => proven && !isPodSubject(subject))
-  const explanation = own && traitsOf(own).yieldsTo === 'pods' ? problems.find(mayExplainFailure) : undefined
-  const failure = podFailure ?? explanation ?? own
+  const workloadFailure = problems.find(({ proven, subject }) => proven && !isPodSubject(subject))
+  const explanation =
+    workloadFailure && traitsOf(workloadFailure).yieldsTo === 'pods' ? problems.find(mayExplainFailure) : undefined
+  const failure = podFailure ?? explanation ?? workloadFailure
   reader.milestone(observedMilestone(workload))
   for (const each of podMilestones(state, facts.created, reader)) reader.milestone(each)
   reader.milestone(readyMilestone(facts, ready, isObserved(workload)))
@@ -120,7 +121,7 @@ interface PodTraits {
   /** The revision of a pod; undefined if the target does not wait for the pod. */
   revisionOf(pod: Pod): 'new' | 'old' | 'kept' | undefined
   /** The failed pods of the gated revision, deleted or not. */
-  readonly gone: readonly Pod[]
+  readonly failedPods: readonly Pod[]
   /** Whether a new pod can fail the workload; without this method, every new pod can. Older pods never can. */
   mayFail?(pod: Pod): boolean
   /** OnDelete: the controller replaces a pod only when somebody deletes it. */
@@ -154,10 +155,17 @@ export function examineWorkloadPods(
   traits: PodTraits,
   reader: Reader,
 ): ExaminedPods {
-  const { revisionOf, gone, mayFail, replacesOnDelete = false, waitsForTermination = false, areKnown = true } = traits
+  const {
+    revisionOf,
+    failedPods,
+    mayFail,
+    replacesOnDelete = false,
+    waitsForTermination = false,
+    areKnown = true,
+  } = traits
   const pods = classifyPods(owned, revisionOf, replacesOnDelete && isObserved(workload))
   const isReadable = areKnown && reader.listState(podRequest(workload)) === 'complete'
-  const state = isReadable ? examinePods(awaitedPods(pods), reader, gone) : undefined
+  const state = isReadable ? examinePods(awaitedPods(pods), reader, failedPods) : undefined
   const failing = mayFail === undefined ? pods.new : pods.new.filter(mayFail)
   const excused = state === undefined ? [] : pods.new.filter((pod) => mayFail?.(pod) === false)
   const areAll = failing.length === awaitedPods(pods).length
@@ -165,7 +173,7 @@ export function examineWorkloadPods(
     pods,
     waitsForTermination,
     state,
-    failing: areAll || state === undefined ? state : examinePods(failing, reader, gone),
+    failing: areAll || state === undefined ? state : examinePods(failing, reader, failedPods),
     excused: excused.length === 0 ? [] : examinePods(excused, reader).problems.map(toExplanation),
     stuck: waitsForTermination ? stuckPodProblems(terminatingPods(pods), reader) : [],
   }
