@@ -23,7 +23,7 @@ const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
     pending waiting queued unknown partial partially yellow submitted requested start init initialize progress wait
     below undetermined outofsync incomplete inconclusive inactive missing absent awaited conflict conflicted
     terminated deleted detached disconnected warn warning unsupported disabled offline down blocked failingover
-    failingback abnormal unbalanced inprogress notready notfound noncompliant forbidden incompatible
+    failingback abnormal unbalanced inprogress outofdate notready notfound noncompliant forbidden incompatible
   `),
   ready: wordSet(`
     ready available active healthy bound succeeded succeed success successful successfully completed complete done
@@ -37,7 +37,7 @@ const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
     associated fulfilled alive inuse enforced enforcing converged subscribed propagated distributed replicated
     enrolled onboarded paired peered linked unsealed rotated renewed rolledout nominal unchanged authorized
     authenticated recovered current quiesced selected up archiving monitoring streaming replicating polling mirroring
-    logging watching discoverable schedulable resolvable accessible usable addressable
+    logging watching discoverable schedulable resolvable accessible usable addressable contactable matched aligned
   `),
 }
 
@@ -61,7 +61,7 @@ export const activities =
   /^(?:build|workflow|test|migration|job|task|hook|command|check|script|step|pipeline|backup|restore|upgrade|update|install|plan)s?(?:status|state)?$/
 /** Matches words that are read as one word: in `FailedOver` and `FailSafe`, `fail` does not mean a failure. */
 const compounds =
-  /\b(?:(?:fail|failed|failing|timed) (?:over|back|safe|fast|open|closed|out)|up to date|in sync|in progress$)\b/gi
+  /\b(?:(?:fail|failed|failing|timed) (?:over|back|safe|fast|open|closed|out)|up to date|in sync|out of (?:sync|date)|in progress$)\b/gi
 /** The maximum number of words in a state: a longer value is a sentence. */
 const maxTokens = 5
 const maxLength = 200
@@ -97,13 +97,18 @@ export function meaningOf(state: string, isWork = false): Meaning | undefined {
   if (has(stateWords.failed)) return isNegated ? undefined : 'failed'
   if (has(stateWords.suspended)) return isNegated ? undefined : 'suspended'
   const isActivity = tokens.includes('running') && tokens.some((token) => activities.test(token))
-  const isOpposite = tokens.some((token) => token.startsWith('un') && stateWords.ready.has(token.slice(2)))
+  const isOpposite = tokens.some((token) => token.startsWith('un') && isGood(token.slice(2)))
   if (has(stateWords.progressing) || isNegated || isOpposite || isActivity || tokens.some(isInProgress))
     return 'progressing'
   if (!has(stateWords.ready)) return undefined
   if (isWork && has(otherWords.started)) return 'progressing'
   const isStep = tokens.length > 1 && !isEndState(state) && (isWork || otherWords.step.has(tokens.at(-1) ?? ''))
   return isStep ? 'progressing' : 'ready'
+}
+
+/** Whether a word is that of a ready state or of a first step, so that `unbound` and `unscheduled` mean not ready. */
+function isGood(token: string): boolean {
+  return stateWords.ready.has(token) || otherWords.step.has(token)
 }
 
 /** Whether a word means in progress (`creating`, `scaling`): it ends with `-ing` and does not mean ready. */
