@@ -44,7 +44,7 @@ const conditionTypes = {
 export const notRequested =
   /disabled|skipped|optional|^(?:required|requested)$|(?:not|un)[-_ ]?(?:required|applicable|needed|requested|used|enabled|configured)/i
 /** Words in reasons that mean that the work is done: Progressing=True with the reason NewReplicaSetAvailable. */
-const doneReasons = wordSet('available completed complete succeeded successful finished done healthy expected')
+const doneReasons = wordSet('available completed complete succeeded successful finished done healthy')
 
 /** The meaning of a condition type with True. The last word decides: `DatabaseReady`. Undefined for unknown types. */
 export function readConditionType(type: string): Reading | undefined {
@@ -282,10 +282,10 @@ function isBadHealth({ name, value = '' }: Signal): boolean {
 /** Whether a signal shows a rollout in progress (UpToDate=False): then Ready may describe the old pods. */
 function isOpenRollout({ meaning, name, value = '', condition }: Signal): boolean {
   const words = /^(?:updat|upgrad|rolling|rollout)/i
-  const types =
-    /^(?:(?:UpToDate|Updated|Stable|Quiesced)$|(?:Updat|Upgrad)(?:ing|eInProgress)|Rolling|Rollout|Progressing)/
+  const upToDate = /^(?:Config(?:uration)?|Spec|Schema|ClusterSize|All[A-Z]\w*)?(?:UpToDate|Updated|InSync|Aligned)$/
+  const types = /^(?:(?:Stable|Quiesced)$|(?:Updat|Upgrad)(?:ing|eInProgress)|Rolling|Rollout|Progressing)/
   if (meaning !== 'progressing') return false
-  return condition === undefined ? words.test(name) || words.test(value) : types.test(name)
+  return condition === undefined ? words.test(name) || words.test(value) : upToDate.test(name) || types.test(name)
 }
 
 /** Whether a condition is not good and its reason is a failure: Synced=False with the reason `SyncError`. */
