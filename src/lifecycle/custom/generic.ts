@@ -10,6 +10,7 @@ import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { observedMilestone } from '../status-age.ts'
 import { conditionProblem, notReconciledProblem, ownProblem, reportedProblem } from '../status-problems.ts'
 import {
+  hasRetriesLeft,
   isRunToCompletion,
   isSchedule,
   isUnobserved,
@@ -97,7 +98,7 @@ function isSignalAwaited(object: KubeObject, reader: Reader): boolean {
 
 /** Whether the controller has given up, by convention: Stalled=True, or the failed end of a Job-like object. */
 function hasGivenUp({ scope }: Signal, object: KubeObject): boolean {
-  return scope === 'summary' || (scope === 'whole' && isRunToCompletion(object))
+  return scope === 'summary' || (scope === 'whole' && isRunToCompletion(object) && !hasRetriesLeft(object))
 }
 
 /** The interpretation of a status, by the general conventions or by a health check. */

@@ -22,7 +22,7 @@ import { hasAnyWord, meaningOf, wordsOf } from './words.ts'
 /** Patterns for objects that do work that ends, such as a Job. */
 const work = {
   kinds:
-    /(?:Job|JobSet|Run|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment|Task|Analysis|Operation|Build|Test|(?<!Service)(?:Import|Export)|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan|Maintenance)$/,
+    /(?:Job|JobSet|Run|Data(?:Load|Migrate|Process)|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment|Task|Analysis|Operation|Build|Test|(?<!Service)(?:Import|Export)|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan|Maintenance)$/,
   /** Conditions that only such objects have. */
   conditions: /^(?:Completed?|Succeeded|Finished)$/,
   /** Spec fields that only such objects have. */
@@ -49,8 +49,19 @@ export const readSignals = cachePerObject((object: KubeObject): readonly Signal[
     ...(isGenerationStale(object) ? [] : readFields(status, { isWork, spec })),
     ...readUnknownConditions(object),
   ]
-  return isJobLike(object) && !isEmpty(status) ? completionSignals(signals, status) : signals
+  const present = isWork && signals.some(isFailedEnd) ? signals.filter((each) => !isReadySummary(each)) : signals
+  return isJobLike(object) && !isEmpty(status) ? completionSignals(present, status) : present
 })
+
+/** Whether a condition reports that work has ended as failed: Completed=True with the reason `Failed`. */
+function isFailedEnd({ condition, meaning, name }: Signal): boolean {
+  return condition !== undefined && meaning === 'failed' && work.conditions.test(name)
+}
+
+/** Ready=True: when work has failed, only what the work has prepared is ready. */
+function isReadySummary({ meaning, scope }: Signal): boolean {
+  return meaning === 'ready' && scope === 'summary'
+}
 
 /** The signals about the end of an object that runs to completion. Ready parts do not mean that the work has ended. */
 function completionSignals(signals: readonly Signal[], status: Fields): readonly Signal[] {
@@ -91,8 +102,22 @@ export function isSchedule({ kind, spec }: KubeObject): boolean {
 
 /** Whether an object runs to completion, such as a Job, by its kind, spec or status. Then a failed state is final. */
 export function isRunToCompletion(object: KubeObject): boolean {
-  const isOpen = ({ name, value }: ConditionSignal) => work.conditions.test(name) && value !== 'True'
-  return isJobLike(object) || (presentConditionSignals(object).some(isOpen) && !isSchedule(object))
+  const conditions = presentConditionSignals(object)
+  const hasReady = conditions.some(({ name }) => name === 'Ready')
+  const hasFailed = conditions.some(({ name, value }) => name === 'Failed' && value === 'True')
+  const isWorkCondition = ({ name, value, reason = '' }: ConditionSignal) =>
+    work.conditions.test(name) &&
+    // Beside Ready, Succeeded is about the last attempt, and its controller tries again.
+    !(name === 'Succeeded' && hasReady) &&
+    (value !== 'True' || hasFailed || /^fail(?:ed|ure)$/i.test(reason))
+  return isJobLike(object) || (conditions.some(isWorkCondition) && !isSchedule(object))
+}
+
+/** Whether failed work is tried again: its status has no end, and counts fewer retries than its spec allows. */
+export function hasRetriesLeft({ spec, status }: KubeObject): boolean {
+  const [, limit] = Object.entries(spec ?? {}).find(([key]) => /^backoffLimit$/i.test(key)) ?? []
+  const fields = (status ?? {}) as Fields
+  return !Object.keys(fields).some((key) => work.endedAt.test(key)) && Number(fields['retries']) < Number(limit)
 }
 
 function isJobLike(object: KubeObject): boolean {
