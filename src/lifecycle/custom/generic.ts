@@ -88,7 +88,8 @@ function isStatusAwaited(object: KubeObject, reader: Reader): boolean {
  * fields and states have not changed for the settle time, or nothing has written the object for this time.
  */
 function isSignalAwaited(object: KubeObject, reader: Reader): boolean {
-  if (isEmpty(object.status) || isBuiltIn(object.apiVersion)) return false
+  // Work without a status has not started, even if its kind declares none.
+  if ((isEmpty(object.status) && !isRunToCompletion(object)) || isBuiltIn(object.apiVersion)) return false
   const { time, history, settings } = reader
   const writes = (object.metadata.managedFields ?? []).map((entry) => time(entry.time) ?? Infinity)
   const lastWrite = writes.length === 0 ? Infinity : Math.max(...writes)
