@@ -6,7 +6,7 @@ import { createRecord, createTargetRecord } from '../report/builders.ts'
 
 const web = createWorkload('web')
 
-test('the hint about a kind that cannot be read names its conversion webhook', () => {
+test('the hint about a kind that cannot be read contains its conversion webhook', () => {
   const widget = { apiVersion: 'acme.io/v1', kind: 'Widget', namespace: 'shop' }
   const fails = { ...failed(500, undefined, 'conversion webhook failed'), ...widget, lastSuccessAt: moment(0) }
   const steps = [at(0, { type: 'SYNCED', ...widget }, web.done, allSynced), at(5, fails)]
@@ -17,7 +17,7 @@ test('the hint about a kind that cannot be read names its conversion webhook', (
   expect(hint).toMatch(/^The API server answers, but cannot read Widgets: check the conversion webhook /)
 })
 
-test('a refused watch of a namespace is replaced by narrow ones', () => {
+test('a refused watch of a namespace is replaced by watches of single objects', () => {
   const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
   const names = [...Array(9)].map((_, index) => `p${index}`)
   const targets = names.map((name) => createTarget({ apiVersion: 'v1', kind: 'Pod', name }))

@@ -15,7 +15,7 @@ const manifest = (spec: object): ManifestObject => ({
   spec,
 })
 
-describe('a gate that awaits a manifest that was applied before', () => {
+describe('a gate that awaits a manifest', () => {
   const redactor = new Redactor()
   redactor.keepRecordsOf([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }])
   const env = (...names: string[]) => ({
@@ -41,14 +41,14 @@ describe('a gate that awaits a manifest that was applied before', () => {
   }
   const listed = (object: KubeObject) => [...added(object), ...web.done.slice(1), ...allSynced]
 
-  it('sees that a variable is still to be removed', () => {
+  it('waits until a variable that the manifest lacks is removed', () => {
     const old = env('A', 'B')
     const { reason, targets } = ends(env('A'), listed(applied(1, old, old)))
     expect(reason).toBe('change-not-seen')
     expect(targets[0]?.message).toMatch(/env\[B\] is set, and not in the file$/)
   })
 
-  describe('as the owner of fields alone, as Helm 3', () => {
+  describe('a manifest that Helm 3 applied', () => {
     const fieldsOf = (spec: object): object =>
       Object.fromEntries(
         Object.entries(spec).map(([name, value]) => [
@@ -71,7 +71,7 @@ describe('a gate that awaits a manifest that was applied before', () => {
       return redactor.redact(web.deployment(complete(1, { observedGeneration: generation }), { metadata, spec: live }))
     }
 
-    it('sees that a variable is still to be removed', () => {
+    it('waits until a variable that the manifest lacks is removed', () => {
       const old = env('A', 'B')
       const { reason, targets } = ends(env('A'), listed(written(1, old, -60)))
       expect(reason).toBe('change-not-seen')
@@ -80,19 +80,19 @@ describe('a gate that awaits a manifest that was applied before', () => {
       expect(ends(env('A'), ...steps).entries).toContain('30 note its change has arrived')
     })
 
-    it('arrives with a later write, to which a webhook added a variable', () => {
+    it('is ready after a later write even if a webhook added a variable', () => {
       const steps = [listed(written(1, env('A', 'B'), -60)), modified(written(2, env('A', 'MESH'), 30))]
       expect(ends(env('A'), ...steps).entries).toContain('30 note its change has arrived')
     })
   })
 
-  it('names a field once, also if the record has its old value too', () => {
+  it('reports a field once even if the last-applied annotation has its old value too', () => {
     const old = { ...env('A'), minReadySeconds: 3 }
     const { targets } = ends({ ...env('A'), minReadySeconds: 5 }, listed(applied(1, old, old)))
     expect(targets[0]?.message).toMatch(/in 2 m: spec\.minReadySeconds is 3, not 5$/)
   })
 
-  it('arrives by the record, whatever a webhook writes with each apply', () => {
+  it('is ready by the last-applied annotation, whatever a webhook changes', () => {
     const mutated = { ...env('A'), minReadySeconds: 7 }
     const steps = [listed(applied(1, env('A', 'B'), env('A', 'B'))), modified(applied(2, env('A'), mutated))]
     expect(ends({ ...env('A') }, ...steps).entries).toContain('30 note its change has arrived')

@@ -16,8 +16,8 @@ interface Group {
 
 const data = readData(join(import.meta.dirname, 'tapes/owned-objects.yaml')) as Group & Readonly<Record<string, Group>>
 
-it('the problem of an object in the inventory of a GitOps controller has its chain and hint, also from another namespace', async () => {
-  const { 'the inventory of a GitOps controller': inventory } = data
+it('the problem of an object in an inventory has its ownership chain and hint, even in another namespace', async () => {
+  const { 'a custom resource with an inventory': inventory } = data
   const objects = { ...data.objects, ...inventory?.objects }
   const steps = tape(withParts('$found', { ...data.tapes, ...inventory?.tapes }), objects)
   const { owns: _, ...entry } = compileEntry(shopEntry, await loadCompiler())

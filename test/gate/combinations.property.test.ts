@@ -29,6 +29,20 @@ type Version = keyof typeof programs
 const good: readonly Version[] = ['probed', 'unprobed', 'slow', 'dies once', 'dies at once, twice']
 const bad: readonly Version[] = ['crashes', 'crashes before it is ready', 'has no image']
 
+/** What the title of a test calls a version. */
+const versionTitles: Readonly<Record<Version, string>> = {
+  before: 'from before',
+  probed: 'with a readiness probe',
+  unprobed: 'without a readiness probe',
+  slow: 'that starts slowly',
+  other: 'of another change',
+  'dies once': 'that crashes once',
+  'dies at once, twice': 'that crashes twice at its start',
+  crashes: 'that crashes again and again',
+  'crashes before it is ready': 'that crashes before it is ready',
+  'has no image': 'with a missing image',
+}
+
 const kinds = Object.keys(workloads)
 
 interface Rollout extends ClusterOptions {
@@ -73,28 +87,33 @@ function gateRollout(name: string, { version, steps, otherReadyAt, isNew, ...opt
   return { ...gate.verdict, isCurrent, isComplete: cluster.workload.isComplete() }
 }
 
+/** `A node restarts.` as a part of a sentence. */
+const conditionOf = (happening: string) => `${happening.charAt(0).toLowerCase()}${happening.slice(1, -1)}`
+
 const combinations = kinds.flatMap((kind) =>
   Object.entries({ 'Nothing else happens.': { steps: [] }, ...happenings }).flatMap(([title, happening]) =>
-    [...good, ...bad].map((version) => ({ kind, title, happening, version })),
+    [...good, ...bad].map((version) => ({ kind, condition: conditionOf(title), happening, version })),
   ),
 )
 
 // 25, and the 3 of `CI=true`, share no divisor with the 8 versions: each version occurs.
-describe.each(sampled(combinations, 25))('a rollout of a $kind. $title', ({ kind, happening, version }) => {
+describe.each(sampled(combinations, 25))('if $condition, a rollout of a $kind', ({ kind, happening, version }) => {
   const ended = () => gateRollout(kind, { version, ...happening })
   if (good.includes(version))
-    it(`is ready with a version that is ${version}`, () => {
+    it(`is ready with a version ${versionTitles[version]}`, () => {
       expect(ended()).toMatchObject({ outcome: 'ready', isComplete: true })
     })
   else
-    it(`fails with a version that ${version}`, () => {
+    it(`fails with a version ${versionTitles[version]}`, () => {
       const reason = version === 'has no image' ? 'image-not-found' : 'crash-loop'
       // A StatefulSet does not replace the broken pod by one of a later template.
       expect(ended()).toMatchObject({ outcome: expect.stringMatching(/^(failed|stalled)$/), reason })
     })
 })
 
-describe.each(kinds)('a second pipeline that changes a %s during its rollout', (kind) => {
+const titled = (versions: readonly Version[]) => versions.map((version) => [versionTitles[version], version] as const)
+
+describe.each(kinds)('a second change of a %s during its rollout', (kind) => {
   const becomes = (version: Version, later: readonly (Version | undefined)[]) =>
     gateRollout(kind, {
       version,
@@ -104,19 +123,19 @@ describe.each(kinds)('a second pipeline that changes a %s during its rollout', (
       })),
     })
 
-  it.each(sampled([...good, ...bad], 8, kinds.indexOf(kind)))('supersedes this version: %s', (version) => {
+  it.each(titled(sampled([...good, ...bad], 8, kinds.indexOf(kind))))('supersedes a version %s', (_, version) => {
     expect(becomes(version, ['other'])).toMatchObject({ outcome: 'superseded', reason: 'superseded' })
   })
 
-  it.each(sampled([...good, ...bad], 8, kinds.indexOf(kind) + 4))(
-    'returns to the version before this one: %s',
-    (version) => {
+  it.each(titled(sampled([...good, ...bad], 8, kinds.indexOf(kind) + 4)))(
+    'back to the earlier version ends the gate of a version %s',
+    (_, version) => {
       const reason = kind === 'ReplicaSet' ? 'superseded' : 'rolled-back'
       expect(becomes(version, ['before'])).toMatchObject({ outcome: 'superseded', reason })
     },
   )
 
-  it('supersedes its restart', () => {
+  it('supersedes a restart', () => {
     expect(becomes('slow', [undefined, 'other'])).toMatchObject({ outcome: 'superseded', reason: 'superseded' })
   })
 })
@@ -144,8 +163,8 @@ const rollouts = (versions: readonly Version[]) =>
     changedBefore: fc.constantFrom(0, 0, 5, 20, 60),
   })
 
-describe.each(kinds)('a rollout of a %s:', (kind) => {
-  it('the gate is ready with a good version once the rollout is complete, unless another one supersedes it', () => {
+describe.each(kinds)('a simulated rollout of a %s', (kind) => {
+  it('of a good version ends as ready when it is complete, or as superseded', () => {
     fc.assert(
       fc.property(rollouts(good), (rollout) => {
         const { outcome, isCurrent, isComplete } = gateRollout(kind, rollout)
@@ -156,7 +175,7 @@ describe.each(kinds)('a rollout of a %s:', (kind) => {
     )
   })
 
-  it('the gate is not ready with a bad version', () => {
+  it('of a bad version never ends as ready', () => {
     fc.assert(
       fc.property(rollouts(bad), (rollout) => {
         expect(gateRollout(kind, rollout).outcome).not.toBe('ready')

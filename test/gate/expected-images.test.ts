@@ -10,7 +10,7 @@ const web = createWorkload('web')
 
 it.each([
   ['as ready if its pods run the expected digest', digest('b'), 'ready'],
-  ['as stalled if they run another one', digest('c'), 'stalled'],
+  ['as stalled if its pods run another digest', digest('c'), 'stalled'],
 ])('a rollout with expected images that awaits its change is replayed %s', async (_, running, outcome) => {
   const folder = mkdtempSync(join(tmpdir(), 'images-'))
   const path = join(folder, 'gate.ndjson')

@@ -84,7 +84,7 @@ function isCompleteByItsCounts(deployment: Deployment | undefined): boolean {
 }
 
 describe('whatever happens in a cluster', () => {
-  it('the gate is never ready while a controller counts otherwise', () => {
+  it('the gate is never ready while the counts of a controller contradict it', () => {
     let readies = 0
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
@@ -114,7 +114,7 @@ describe('whatever happens in a cluster', () => {
     expect([...outcomes].toSorted()).toEqual(['failed', 'ready', 'stalled', 'superseded', 'timed-out', 'unknown'])
   })
 
-  it('a verdict never changes, of the gate and of each target that did not end ready', () => {
+  it('no verdict changes, except that a ready target may fall back', () => {
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
         const gate = gateOf(events, options)
@@ -139,7 +139,7 @@ describe('whatever happens in a cluster', () => {
     )
   })
 
-  it('the same sequence gives the same record, however often deadlines are checked in between', () => {
+  it('the record is the same for the same events, however often deadlines are checked', () => {
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
         const once = feed(gateOf(events, options), events).record()
@@ -157,7 +157,7 @@ describe('whatever happens in a cluster', () => {
     )
   })
 
-  it('a target is logged as ready, not ready and ended in this order alone', () => {
+  it('a target is logged as ready, as no longer ready and as ended in this order only', () => {
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
         const { entries } = feed(gateOf(events, options), events).record()

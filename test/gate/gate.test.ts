@@ -20,8 +20,8 @@ const web = createWorkload('web')
 const neverPull = podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' })
 
 it.each([
-  ['of one moment are decided once', 1, []],
-  ['of two moments are decided twice', 2, ['1 note no longer ready: …']],
+  ['with the same time lead to one assessment', 1, []],
+  ['with different times lead to two assessments', 2, ['1 note no longer ready: …']],
 ])('events %s', (_, seconds, notes) => {
   const settings = { continuesAfterVerdict: true, timeoutMs: 0, givesNoVerdict: true }
   const unready = web.pod(podIs.unready({ state: is.running() }), { resourceVersion: '2' })
@@ -40,7 +40,7 @@ it.each([
 })
 
 describe('after the verdict', () => {
-  it('nothing changes', () => {
+  it('no event changes the record', () => {
     const steps = [at(0, web.done, allSynced)]
     const gate = createGate(steps)
     gate.handle(steps.flat())
@@ -56,7 +56,7 @@ describe('after the verdict', () => {
     expect(gate.nextDeadline()).toBeUndefined()
   })
 
-  it('logs are still stored, as evidence', () => {
+  it('logs are still stored as evidence', () => {
     const gate = createGate([])
     gate.advance(moment(30))
     const log = { namespace: 'shop', pod: 'web-1-a', container: 'app', previous: false, text: 'boom' }
@@ -65,7 +65,7 @@ describe('after the verdict', () => {
   })
 })
 
-it('contain a heartbeat that stays short, however long a status is', () => {
+it('a heartbeat stays short even if a status message is long', () => {
   const message = 'x'.repeat(500)
   const object = {
     apiVersion: 'acme.example/v1',

@@ -181,8 +181,8 @@ function pick<Item>(items: readonly Item[], index: number): Item {
   return items[index % items.length] as Item
 }
 
-describe('a hold of five minutes over a target without pods of its own', () => {
-  it('is not broken by what its controller does by itself', async () => {
+describe('a hold of five minutes for a target without pods of its own', () => {
+  it('is not broken by a short change that its controller repairs', async () => {
     await fc.assert(
       fc.asyncProperty(sequence, async ({ kind, falls, isLate }) => {
         const subject = subjects[kind] as Subject
@@ -205,7 +205,7 @@ describe('a hold of five minutes over a target without pods of its own', () => {
     )
   })
 
-  it('is broken by what stays until its end', async () => {
+  it('is broken by a change that lasts until its end', async () => {
     await fc.assert(
       fc.asyncProperty(breaking, async ({ kind, which, after, isDeleted }) => {
         const subject = subjects[kind] as Subject
@@ -273,7 +273,7 @@ function gateHold(kind: string, steps: readonly Step[]) {
   return { outcome: gate.verdict.outcome, reason: gate.verdict.reason, message: gate.verdict.message }
 }
 
-describe('a hold of five minutes over a workload', () => {
+describe('a hold of five minutes for a workload', () => {
   it('is not broken by scales, drains, evictions and another apply', () => {
     fc.assert(
       fc.property(ordinaryHold, ({ kind, steps }) => {

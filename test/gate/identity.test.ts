@@ -40,15 +40,19 @@ describe('a later version of a target', () => {
   )
 
   it.each([
-    ['that was scaled is the same', make.deployment({ metadata: { generation: 2 }, spec: { replicas: 9 } }), 'same'],
-    ['of another uid is a replacement', make.deployment({ metadata: { uid: 'other' } }), 'replaced'],
-    ['of another uid with an annotation is a replacement', withUid('other', annotated), 'replaced'],
-    ['of another uid with another image is superseded', withUid('other', next), 'superseded'],
-    ['with an annotation is followed', withTemplate(annotated), 'followed'],
-    ['with another label is followed', withTemplate(labelled), 'followed'],
-    ['with an added variable is followed', withTemplate(reloaded), 'followed'],
-    ['with another image is superseded', withTemplate(next), 'superseded'],
-    ['with the image of an older revision is rolled back', withTemplate(previous), 'rolled-back'],
+    [
+      'is the same target if it was scaled',
+      make.deployment({ metadata: { generation: 2 }, spec: { replicas: 9 } }),
+      'same',
+    ],
+    ['is a replacement if it has another uid', make.deployment({ metadata: { uid: 'other' } }), 'replaced'],
+    ['is a replacement if it has another uid and a new annotation', withUid('other', annotated), 'replaced'],
+    ['is superseded if it has another uid and another image', withUid('other', next), 'superseded'],
+    ['is followed if it has a new annotation', withTemplate(annotated), 'followed'],
+    ['is followed if it has another label', withTemplate(labelled), 'followed'],
+    ['is followed if it has an additional variable', withTemplate(reloaded), 'followed'],
+    ['is superseded if it has another image', withTemplate(next), 'superseded'],
+    ['is rolled back if it has the image of an older revision', withTemplate(previous), 'rolled-back'],
   ])('%s', (_, object, change) => {
     expect(compareVersions(versions(make.deployment()), object, [oldRevision], {}, createGateTime())).toMatchObject({
       type: change,
@@ -69,7 +73,7 @@ describe('a later version of a target', () => {
   })
 
   // A queue such as Kueue sets where the pods of a suspended Job run, and resumes the Job.
-  it('is the same Job although a queue changed its template', () => {
+  it('is the same Job if a queue changed its template', () => {
     const jobWith = (spec: object) =>
       ({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j', uid: 'j' }, spec }) as KubeObject
     const queued = jobWith({ suspend: true, template: make.template() })
@@ -77,7 +81,7 @@ describe('a later version of a target', () => {
     expect(compareVersions(versions(queued), admitted, [], {}, createGateTime())).toEqual({ type: 'same' })
   })
 
-  it('without a template is compared by its uid alone', () => {
+  it('is compared only by its uid if it has no template', () => {
     const serviceWith = (spec: object) => ({
       apiVersion: 'v1',
       kind: 'Service',

@@ -40,8 +40,8 @@ function progressAfter(...assessments: readonly Assessment[]): MilestoneProgress
   )
 }
 
-describe('milestones', () => {
-  it('are reached in their order', () => {
+describe('a milestone', () => {
+  it('is reached only after the milestones before it', () => {
     const assessment = assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'done'])
     const { reached, progress } = updateMilestones(createMilestones(names), assessment, later(5))
     expect(reached.map(({ name }) => name)).toEqual(['created'])
@@ -49,7 +49,7 @@ describe('milestones', () => {
     expect(waitingSince(progress)).toBe(5)
   })
 
-  it('stay reached while their target progresses', () => {
+  it('stays reached while its target progresses', () => {
     const progress = progressAfter(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open']))
     const again = updateMilestones(
       progress,
@@ -65,7 +65,7 @@ describe('milestones', () => {
     })
   })
 
-  it('that are skipped are passed and not reported as reached', () => {
+  it('that is skipped is passed and not reported as reached', () => {
     const assessment = assessed(['created', 'done'], ['scheduled', 'skipped'], ['ready', 'done'])
     const { reached, progress } = updateMilestones(createMilestones(names), assessment, later(5))
     expect(reached.map(({ name }) => name)).toEqual(['created', 'ready'])
@@ -76,13 +76,13 @@ describe('milestones', () => {
     })
   })
 
-  it('that were never reached are skipped once their target is ready', () => {
+  it('that was never reached is skipped once its target is ready', () => {
     const progress = progressAfter(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']))
     expect(milestoneRecords(progress, 'ready').map(({ state }) => state)).toEqual(['done', 'skipped', 'skipped'])
     expect(milestoneRecords(progress, 'progressing').map(({ state }) => state)).toEqual(['done', 'current', 'pending'])
   })
 
-  it('progress only with a counter that exceeds its highest count', () => {
+  it('has progress only if its counter exceeds the highest earlier count', () => {
     let progress = createMilestones(names)
     const moves = [1, 1, 0, 1, 2].map((done) => {
       const update = updateMilestones(progress, assessed(['created', 'open'], ['scheduled', 'open', done]), later(5))
@@ -92,7 +92,7 @@ describe('milestones', () => {
     expect(moves).toEqual([true, false, false, false, true])
   })
 
-  it('progress with any other counter of the assessment that exceeds its highest count', () => {
+  it('has progress if another counter of the assessment exceeds its highest count', () => {
     let progress = createMilestones(names)
     const moves = [1, 2, 2, 0, 2, 3].map((step) => {
       const counters = new Map([['status.currentStepIndex', step]])
@@ -103,7 +103,7 @@ describe('milestones', () => {
     expect(moves).toEqual([true, true, false, false, false, true])
   })
 
-  it('progress from their present counts once fewer pods are wanted, as after a scale by an autoscaler', () => {
+  it('counts progress from the present count after a scale-down', () => {
     const counted = (done: number, total: number): Assessment => ({
       ...assessed(['created', 'done']),
       milestones: [{ name: 'ready', state: 'open', message: '', count: { done, total } }],
@@ -115,7 +115,7 @@ describe('milestones', () => {
     expect(updateMilestones(grown.progress, counted(4, 20), later(10)).moved).toBe(false)
   })
 
-  it('are lost from the first that is open when their target falls back', () => {
+  it('is lost if an earlier milestone is open again', () => {
     const ready = progressAfter(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'done', 3]))
     const fallen = assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open', 2])
     const { progress } = updateMilestones(loseMilestones(ready, fallen, 9), fallen, later(9))

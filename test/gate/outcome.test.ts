@@ -9,28 +9,33 @@ const ended = (outcome: Outcome, ...targets: [TargetOutcome, ReasonCode | ''][])
 
 describe('the job', () => {
   it.each<[string, boolean, ReturnType<typeof ended>, 'fail' | 'pass']>([
-    ['passes when all is ready', true, ended('ready', ['ready', '']), 'fail'],
-    ['fails when a newer change took over', false, ended('superseded', ['superseded', 'superseded']), 'fail'],
+    ['passes if all targets are ready', true, ended('ready', ['ready', '']), 'fail'],
+    ['fails if a newer change superseded a target', false, ended('superseded', ['superseded', 'superseded']), 'fail'],
     [
-      'passes when a newer change took over and that is welcome',
+      'passes if a newer change superseded a target, with on-superseded: pass',
       true,
       ended('superseded', ['superseded', 'superseded'], ['ready', '']),
       'pass',
     ],
     [
-      'fails when another target stalled besides',
+      'fails if another target stalled, even with on-superseded: pass',
       false,
       ended('superseded', ['superseded', 'superseded'], ['stalled', 'unschedulable']),
       'pass',
     ],
     [
-      'fails when another target was still open',
+      'fails if another target was still open, even with on-superseded: pass',
       false,
       ended('superseded', ['superseded', 'superseded'], ['progressing', '']),
       'pass',
     ],
-    ['fails on a rollback, whatever is welcome', false, ended('superseded', ['superseded', 'rolled-back']), 'pass'],
-    ['fails on anything else', false, ended('timed-out', ['timed-out', 'still-running']), 'pass'],
+    [
+      'fails if a target was rolled back, even with on-superseded: pass',
+      false,
+      ended('superseded', ['superseded', 'rolled-back']),
+      'pass',
+    ],
+    ['fails with any other outcome', false, ended('timed-out', ['timed-out', 'still-running']), 'pass'],
   ])('%s', (_, expected, record, onSuperseded) => {
     expect(isPassing(record, onSuperseded)).toBe(expected)
   })

@@ -71,7 +71,7 @@ function gateUpdate({ kind, eachPod, replicas, steps }: typeof updates extends f
   return { outcome: gate.verdict.outcome, reason: gate.verdict.reason, asked: [...asked], accepted: [...accepted] }
 }
 
-it('no answer of an old pod is accepted, and none is asked, in any rolling update', () => {
+it('in any rolling update, no old pod is requested and no answer of an old pod is accepted', () => {
   fc.assert(
     fc.property(updates, (update) => {
       const { outcome, reason, asked, accepted } = gateUpdate(update)

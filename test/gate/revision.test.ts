@@ -146,7 +146,7 @@ async function replayed(steps: Steps) {
   return run
 }
 
-describe('an Application at a revision', () => {
+describe('an Application with an awaited revision', () => {
   it.each(cases('an Application'))('%s', (_, each) => {
     const [, , options = {}] = each
     const { revision, revisions = [{ revision: revision ?? wanted }], clocks = {}, settings: more } = options
@@ -154,7 +154,7 @@ describe('an Application at a revision', () => {
     expectEnd(applicationRun(stepsOf(each, applicationsListed, application), target, more), each)
   })
 
-  it('counts by the word of Argo CD what the credentials may not read', () => {
+  it('is ready by its own status if its Deployment may not be read', () => {
     const steps = [
       at(0, added(application({ revision: wanted, history: [wanted] })), applicationsListed),
       at(1, { ...failed(403, 'Deployment'), namespace: 'shop', name: 'web' }),
@@ -162,12 +162,12 @@ describe('an Application at a revision', () => {
     expect(applicationRun(steps)).toMatchObject(readyAt(0))
   })
 
-  it('is not ready by an operation that succeeded without a result, as a restart of Argo CD leaves it', () => {
+  it('is not ready by an operation that succeeded without a result', () => {
     const steps = [begin(withoutResult(before)), then(5, withoutResult(compared))]
     expect(applicationRun(steps)).toMatchObject(wrongRevision)
   })
 
-  it('is not ready before it meets the user’s own health check', async () => {
+  it('is not ready before the health check of the user is true', async () => {
     const text = '- {apiVersion: argoproj.io/v1alpha1, kind: Application, current: status.isTested}'
     const healthChecks = await parseHealthChecks(text, 'checks.yaml')
     const steps = [begin(syncedAt(0)), then(1, syncedAt(0))]
@@ -176,18 +176,18 @@ describe('an Application at a revision', () => {
 
   it.each([
     [
-      'here, and its container, whose log is then read',
+      'in the same cluster, with its container',
       {},
       'job/migrate in namespace shop: the Job failed: no more tries (BackoffLimitExceeded): container app of pod/migrate-x exited with code 3',
       'app',
     ],
     [
-      'in another cluster, without reading one of the same name here',
+      'in another cluster, without a container',
       { destination: { server: 'https://prod.example.com', namespace: 'shop' } },
       'job/migrate in namespace shop: the Job failed: one or more objects failed to apply',
       undefined,
     ],
-  ])('names a hook Job that failed %s', (_, where, message, container) => {
+  ])('reports a failed hook Job %s', (_, where, message, container) => {
     const job: KubeObject = {
       apiVersion: 'batch/v1',
       kind: 'Job',
@@ -214,7 +214,7 @@ describe('an Application at a revision', () => {
     expect(record.targets[0]?.problems[0]?.namespace).toBe('shop')
   })
 
-  it('ends in the replay of a recording as in the live gate', async () => {
+  it('has the verdict and targets of the live gate in a replay', async () => {
     const steps = [begin(before, web.creating), then(5, syncedAt(5)), at(8, modified(pulling))]
     const { code, stdout } = await replayed(steps)
     const { outcome, reason, targets } = JSON.parse(stdout)
@@ -226,11 +226,11 @@ describe('an Application at a revision', () => {
   })
 
   it.each([
-    ['shows', { 'argocd.argoproj.io/tracking-id': 'shop:apps/Deployment:shop/web' }],
-    ['does not show', {}],
+    ['shows', 'with', { 'argocd.argoproj.io/tracking-id': 'shop:apps/Deployment:shop/web' }],
+    ['does not show', 'without', {}],
   ])(
-    '%s the events of a pod in another namespace, by the tracking annotation of Argo CD',
-    async (shows, annotations) => {
+    '%s the events of a pod in another namespace %s the tracking annotation of Argo CD',
+    async (shows, _, annotations) => {
       const marked = web.deployment(progressing, { metadata: { annotations } })
       const dead = web.pod({
         containerStatuses: [
@@ -250,7 +250,7 @@ describe('an Application at a revision', () => {
     },
   )
 
-  it('judges an Application that it deployed by its own rule', () => {
+  it('waits until an Application that it deployed is healthy', () => {
     const child = {
       ...application({ health: 'Progressing' }),
       metadata: { name: 'child', namespace: 'argocd', uid: 'child' },
@@ -265,7 +265,7 @@ describe('an Application at a revision', () => {
     )
   })
 
-  it('needs each source of several at its revision', () => {
+  it('is ready once each of its sources is at its revision', () => {
     const sources = [
       { repoURL: 'r', name: 'app', path: '.' },
       { repoURL: 'c', chart: 'web', targetRevision: '1.*' },
@@ -356,11 +356,11 @@ async function fluxGate(apiVersion: string, kind: string, revision: string, each
   return run(steps, { targets: [target], settings: await revisionSettings([target]) })
 }
 
-it.each(cases('a Kustomization'))('a Kustomization at a revision %s', async (_, each) => {
+it.each(cases('a Kustomization'))('a Kustomization with an awaited revision %s', async (_, each) => {
   const revision = each[2]?.revision ?? wanted
   expectEnd(await fluxGate('kustomize.toolkit.fluxcd.io/v1', 'Kustomization', revision, each), each)
 })
 
-it.each(cases('a HelmRelease'))('a HelmRelease at a version %s', async (_, each) => {
+it.each(cases('a HelmRelease'))('a HelmRelease with an awaited version %s', async (_, each) => {
   expectEnd(await fluxGate('helm.toolkit.fluxcd.io/v2', 'HelmRelease', '1.4.2', each), each)
 })

@@ -111,21 +111,21 @@ const migration = {
 } as KubeObject
 
 test.each([
-  ['whose new image is not on the node', {}, 'image-never-pull'],
+  ['whose image is not on the node', {}, 'image-never-pull'],
   ['that needs a Secret for the first time', { after: secret, fails: secretMissing }, 'config-missing'],
-] as const)('a change %s is undone', (_, change, reason) => {
+] as const)('the rollback command undoes a change %s', (_, change, reason) => {
   expect(rollback(change as Change)).toMatchObject({ outcome: 'failed', reason, command: undone })
 })
 
 test.each([
-  ['3 days old', { came: -259_200 }, 'more than an hour old'],
+  ['that is 3 days old', { came: -259_200 }, 'more than an hour old'],
   [
-    'that needs a Secret, as the version before',
+    'that needs the same Secret as the version before',
     { before: secret, after: secret, fails: secretMissing },
     'both revisions',
   ],
   [
-    'that gets a failing sidecar',
+    'whose injected sidecar fails',
     { fails: ['istio-proxy', 'ErrImageNeverPull'] },
     'istio-proxy is not in the template',
   ],
@@ -144,8 +144,8 @@ test.each([
     { metadata: { annotations: { 'meta.helm.sh/release-name': 'web' } }, lists: [] },
     'the hooks of its release are not listed yet',
   ],
-  ['before which a hook of the release ran', { others: [migration] }, 'the hook job/migrate ran'],
-] as const)('a change %s is not undone', (_, change, note) => {
+  ['that follows a hook of the release', { others: [migration] }, 'the hook job/migrate ran'],
+] as const)('there is no rollback command for a change %s', (_, change, note) => {
   const found = rollback(change as unknown as Change)
   expect(found).toMatchObject({ outcome: 'failed', command: '' })
   expect(found.note).toContain(note)

@@ -114,37 +114,37 @@ function namesAfter(events: readonly TargetEvent[], target: StepContext = gated)
 describe('a target', () => {
   it.each([
     [
-      'is ready when it is assessed so, and falls back',
+      'is ready if its assessment is ready, and falls back if it is not',
       [found('a'), assessed('progressing'), assessed('ready'), assessed('progressing')],
       ['absent', 'present', 'present', 'ready', 'present'],
     ],
     [
-      'ends with a failure',
+      'ends if its assessment is a failure',
       [found('a'), assessed('failed'), assessed('ready')],
       ['absent', 'present', 'ended', 'ended'],
     ],
     [
-      'is absent after its deletion, and keeps its assessment when the same object comes back',
+      'is absent after its deletion, and keeps its assessment if the same object returns',
       [found('a'), assessed('ready'), deleted, found('a')],
       ['absent', 'present', 'ready', 'absent', 'present'],
     ],
     [
-      'is judged anew when another object takes its name',
+      'is assessed again if another object takes its name',
       [found('a'), assessed('ready'), found('b')],
       ['absent', 'present', 'ready', 'present'],
     ],
     [
-      'stays ready when it is deleted after its work is done',
+      'stays ready if it is deleted after it completed',
       [found('a'), assessed('ready', { completed: true }), deleted, found('b')],
       ['absent', 'present', 'ready', 'ready', 'present'],
     ],
     [
-      'falls back when a list that it needs is not complete',
+      'is no longer ready if a list that it needs is not complete',
       [found('a'), assessed('ready'), { type: 'list-pending' }],
       ['absent', 'present', 'ready', 'present'],
     ],
     [
-      'is absent again when its last state decides nothing',
+      'is absent again if its last state decides nothing',
       [found('a'), assessed('progressing'), lastStateJudged()],
       ['absent', 'present', 'present', 'absent'],
     ],
@@ -153,7 +153,7 @@ describe('a target', () => {
     expect(namesAfter(events as readonly TargetEvent[])).toEqual(types)
   })
 
-  it('that is to be deleted is ready by absence, also when another object takes its name', () => {
+  it('with --for=delete is ready when it is absent, even if another object takes its name', () => {
     const absence: TargetEvent = { type: 'absence-accepted', text: 'does not exist' }
     expect(namesAfter([found('a'), assessed('progressing'), deleted, absence], deletionAwaited)).toEqual([
       'absent',
@@ -171,7 +171,7 @@ describe('a target', () => {
     ])
   })
 
-  it('that awaits its change is not judged before', () => {
+  it('is not assessed before its awaited change', () => {
     expect(namesAfter([found('a', true), assessed('ready'), found('b'), assessed('ready')], changeAwaited)).toEqual([
       'awaiting-change',
       'awaiting-change',
@@ -191,13 +191,13 @@ describe('the stall clock', () => {
     expect(restartStall({ since: 100 }, 120)).toEqual({ since: 120 })
   })
 
-  it('stops while it is held, and continues from there', () => {
+  it('stops while it is held, and continues with the remaining time', () => {
     const held = setStallHold(setStallHold({ since: 100 }, true, 110), true, 115)
     expect(held).toEqual({ since: 100, heldSince: 110 })
     expect(setStallHold(setStallHold(held, false, 130), false, 140)).toEqual({ since: 120 })
   })
 
-  it('that is held during progress restarts when it is released', () => {
+  it('restarts when it is released if there was progress during the hold', () => {
     const moved = restartStall(setStallHold({ since: 100 }, true, 110), 120)
     expect(setStallHold(moved, false, 130)).toEqual({ since: 130 })
   })
@@ -289,8 +289,8 @@ function forEachStep(
   )
 }
 
-describe('whatever happens to a target', () => {
-  it('nothing changes after its end', () => {
+describe('after any sequence of events', () => {
+  it('an ended target does not change', () => {
     let ends = 0
     forEachStep((before, _, { state, entries }) => {
       if (before.type !== 'ended') return
@@ -301,7 +301,7 @@ describe('whatever happens to a target', () => {
     expect(ends).toBeGreaterThan(parameters.numRuns)
   })
 
-  it('it is ready only by an assessment or by the absence that is awaited', () => {
+  it('a target is ready only by an assessment or by its awaited absence', () => {
     let readies = 0
     forEachStep((before, event, { state }) => {
       if (!isTargetReady(state) || isTargetReady(before)) return
@@ -312,7 +312,7 @@ describe('whatever happens to a target', () => {
     expect(readies).toBeGreaterThan(parameters.numRuns / 5)
   })
 
-  it('its verdict is logged when it is ready and when it ends, and only then', () => {
+  it('a verdict is logged only when a target becomes ready or ends', () => {
     forEachStep((before, _, { state, entries }) => {
       const hasTurned = nameOf(state) !== nameOf(before) && (isTargetReady(state) || state.type === 'ended')
       const verdicts = entries.filter(({ kind }) => kind === 'verdict').map(({ outcome }) => outcome)
@@ -321,7 +321,7 @@ describe('whatever happens to a target', () => {
     })
   })
 
-  it('a deadline ends it while it is open, unless its stall clock is held', () => {
+  it('a deadline ends an open target unless its stall clock is held', () => {
     forEachStep((_, __, { state }, _now, target) => {
       const open = { ...target, state, requests: firstRequests(target.target) }
       if (!isUndecided(state)) expect(nextEnd(open, false, undefined)).toBeUndefined()
@@ -330,7 +330,7 @@ describe('whatever happens to a target', () => {
     })
   })
 
-  it('its clocks never go back', () => {
+  it('the clocks of a target never go back', () => {
     forEachStep((before, _, { state }, now) => {
       const reachedAt = state.milestones.reached.map(({ at }) => at)
       expect(reachedAt).toEqual(reachedAt.toSorted((a, b) => a - b))
@@ -341,7 +341,7 @@ describe('whatever happens to a target', () => {
     })
   })
 
-  it('a step changes neither the state before it nor the event, and repeats exactly', () => {
+  it('a step changes neither its input state nor its event, and has the same result each time', () => {
     forEachStep((before, event, { state, entries }, now, target) => {
       const texts = JSON.stringify([before, event])
       expect(step(before, event, now, target)).toEqual({ state, entries })
@@ -350,7 +350,7 @@ describe('whatever happens to a target', () => {
   })
 })
 
-it('a removed hook that is created again is no longer ready, and is gated from its first milestone', () => {
+it('a removed hook that is created again is not ready and starts at its first milestone', () => {
   const context = { ...gated, target: hook }
   const removed = step(
     initialState(context),

@@ -25,7 +25,7 @@ const made = (name: string, second: number, rest: Partial<ObjectMeta> = {}) => (
   ...rest,
 })
 
-describe('pods that are evicted', () => {
+describe('the eviction of pods', () => {
   /** A pod every ten seconds, which is evicted five seconds later. */
   function evictions(count: number, pod: (status: PodStatus, metadata: Partial<ObjectMeta>) => Pod) {
     return Array.from({ length: count }, (_, index) => {
@@ -39,7 +39,7 @@ describe('pods that are evicted', () => {
   }
   const first = at(0, added(web.deployment(progressing), web.replicaSet), allSynced)
 
-  it('are logged at once, with the message of the kubelet', () => {
+  it('is logged at once with the message of the kubelet', () => {
     expect(logged([first, ...evictions(3, web.pod)])).toEqual([
       `6 problem pod/web-1-0 was evicted and is replaced: ${words}`,
       `16 problem pod/web-1-1 was evicted and is replaced (2 pods so far): ${words}`,
@@ -47,7 +47,7 @@ describe('pods that are evicted', () => {
     ])
   })
 
-  it('are the reason in the verdict if the rollout stalls because of them', () => {
+  it('is the reason if the rollout stalls because of it', () => {
     expect(run([first, ...evictions(12, web.pod)])).toMatchObject({
       outcome: 'stalled',
       reason: 'evicted',
@@ -55,16 +55,16 @@ describe('pods that are evicted', () => {
     })
   })
 
-  it('are logged briefly, however many they are', () => {
+  it('is logged briefly, however many pods are evicted', () => {
     expect(logged([first, ...evictions(60, web.pod)]).length).toBeLessThan(16)
   })
 })
 
-describe('a slow problem', () => {
+describe('a problem that does not fail its target', () => {
   const pulling = (message: string) =>
     podIs.unready({ state: is.waiting('ErrImagePull', message) }, { phase: 'Pending' })
 
-  it('is logged a few times at most, however its text changes', () => {
+  it('is logged only a few times, however often its text changes', () => {
     const letters = [...'abcdefghijklmnopqrstuvwxyz']
     const steps = letters.map((letter, index) =>
       at(1 + index, modified(web.pod(pulling(`the registry is unsure: ${letter.repeat(8)}`)))),

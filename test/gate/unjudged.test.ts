@@ -24,7 +24,7 @@ const unjudged = {
   seconds: 1,
 }
 
-test('an error of a rule ends its target as unknown, and the other targets are gated until they end', () => {
+test('an error of a rule ends only its own target as unknown', () => {
   const {
     outcome,
     message,
@@ -41,14 +41,14 @@ test('an error of a rule ends its target as unknown, and the other targets are g
   expect(message).toBe(`widget/w: ${unjudged.message}`)
 })
 
-test('what could not be judged is not explained, but is to be reported', () => {
+test('a target that could not be assessed has a message that asks for a report', () => {
   const { record } = run([at(1, added(unreadable), synced('Widget'))], { targets: [widgetTarget] })
   const { hint, targets: records } = addDiagnosis(record, {} as never, 0)
   expect(hint).toBeUndefined()
   expect(records[0]?.hint).toMatch(/^An object of the cluster has a field that was not expected. Please report it/)
 })
 
-test('an object whose generation is not a number is judged as if it had no generation', () => {
+test('an object whose generation is not a number is assessed as if it had none', () => {
   const done = web.deployment(complete())
   const generation = { of: 'w' } as unknown as number
   const object = { ...done, metadata: { ...done.metadata, generation } }
@@ -56,14 +56,14 @@ test('an object whose generation is not a number is judged as if it had no gener
   expect(records).toMatchObject([{ outcome: 'ready' }])
 })
 
-test('an invalid object ends its own target as unknown', () => {
+test('an object with invalid metadata ends its target as unknown', () => {
   const invalid = { ...web.deployment(), spec: { replicas: 'three' } }
   const { targets: records } = run([at(1, added(invalid), allSynced)], { targets: [web.target] })
   const message = 'its object is invalid: spec.replicas has the wrong type'
   expect(records).toEqual([{ outcome: 'unknown', reason: '', message, seconds: 1 }])
 })
 
-test('an invalid object that is no target is ignored, which is logged once', () => {
+test('an object with invalid metadata that is no target is ignored and logged once', () => {
   const invalid = { ...web.pod(), spec: { containers: 'app' } }
   const { outcome, entries } = run(
     [
