@@ -30,9 +30,9 @@ const unjudgedHint =
   'An object of the cluster has a field that was not expected. Please report it, with a recording (input record), so that it can be judged. The rollout itself may be fine.'
 
 /**
- * Adds explanations to a record: a hint for each target that is not ready; the changes of the pod template for each
- * target that is not ready or has a new version; for each problem its owner chain, manifest line, events and logs.
- * @param usesFlags whether hints name flags of the command line, not inputs of the action
+ * Adds the diagnosis to a record: for each target that is not ready, a hint and the evidence of its problems (owner
+ * chain, manifest line, events and logs). For targets with a new version, also the changes of the pod template.
+ * @param usesFlags hints name flags of the command line, not inputs of the action
  */
 export function addDiagnosis(
   record: JudgedRunRecord,
@@ -60,11 +60,11 @@ interface Context extends EvidenceContext {
   readonly manifests: Plan['manifests']
   /** See `HintFacts`. */
   readonly usesFlags: boolean
-  /** All denied access, if some of it ended the gate. */
+  /** All denied access, if denied access ended the gate. */
   readonly denied: HintDetails['denied']
 }
 
-/** All denied access, if denied access ended the gate; cluster-scoped access only if a target is cluster-scoped. */
+/** All denied access, if this ended the gate. Denied access to cluster-scoped kinds counts only for such targets. */
 function listDeniedAccess({ basis, targets }: JudgedRunRecord, store: Store): HintDetails['denied'] {
   if (basis?.denied === undefined) return undefined
   const { wasReadable, access } = basis.denied
@@ -125,7 +125,7 @@ function diagnoseTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, con
   }
 }
 
-/** The problem that pods without a known cause are on a node that is not ready; of several such nodes, the first. */
+/** The problem that pods without a known cause are on a node that is not ready. */
 function lostNodeProblem(judged: JudgedTargetRecord, facts: TargetFacts, context: Context): JudgedProblem | undefined {
   const pods = unexplainedPods(judged, facts).flatMap((pod) => {
     const name = pod.spec?.nodeName ?? ''
@@ -140,7 +140,7 @@ function lostNodeProblem(judged: JudgedTargetRecord, facts: TargetFacts, context
   return recordProblem({ ...found, reason: 'node-unresponsive', detail }, judged.basis.target)
 }
 
-/** The problem of a target without a known one: it waits for a pod. Contains what the cluster reports about the pod. */
+/** The problem that a target without another problem waits for a pod, with the state of this pod. */
 function waitingPodProblem(
   judged: JudgedTargetRecord,
   facts: TargetFacts,
@@ -149,7 +149,7 @@ function waitingPodProblem(
   if (judged.problems.length > 0) return undefined
   const pods = facts.waitingPods
   const created = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp ?? '') || 0
-  // The newest pod is of the gated revision.
+  // The newest pod has the gated revision.
   const [pod] = pods.toSorted((a, b) => created(b) - created(a))
   if (pod === undefined) return undefined
   const warning = facts.eventsOf(pod).findLast(({ type }) => type === 'Warning')
@@ -163,16 +163,16 @@ function waitingPodProblem(
 }
 
 /**
- * The common fields of a problem that is found after the gate has ended.
- * @param pod one of the pods that have it
- * @param since a timestamp of the server; without one, the problem has lasted since the start of the gate
+ * The common fields of a problem with pods that is found after the end of the gate.
+ * @param pod one of the pods
+ * @param since when the problem began, as a timestamp of the server; by default, at the start of the gate
  */
 function podProblemFields(pod: Pod, pods: number, since: string | undefined, { serverOffsetMs, startedAt }: Context) {
   const firstSeenAt = Date.parse(since ?? '') - serverOffsetMs || startedAt
   return { subject: subjectOf(pod), count: 1, pods, firstSeenAt, proven: false } as const
 }
 
-/** The first container that waits, and why. */
+/** The first waiting container, and why it waits. */
 function waitingContainer({ status }: Pod): { readonly container?: string; readonly waiting?: PodReport } {
   const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
   const found = all.find(({ state }) => state?.waiting !== undefined)
@@ -180,7 +180,7 @@ function waitingContainer({ status }: Pod): { readonly container?: string; reado
   return found === undefined ? {} : { container: found.name, waiting: { reason, message } }
 }
 
-/** `deployment/web → replicaset/web-688 → pod/web-688-x → container app`, by owner references. */
+/** The owner chain of a problem: `deployment/web → replicaset/web-688 → pod/web-688-x → container app`. */
 function ownerChain(problem: Problem, target: Target, facts: TargetFacts): readonly string[] {
   const [deepest = problem] = problemAndCause(problem).toReversed()
   const { subject, container } = deepest
@@ -196,14 +196,14 @@ function ownerChain(problem: Problem, target: Target, facts: TargetFacts): reado
     const owner = object.metadata.ownerReferences?.find(({ controller }) => controller !== false)
     if (chain[0] === top || owner === undefined) break
     object = facts.get({ ...owner, namespace: object.metadata.namespace }) ?? facts.get(owner)
-    // If the owner was not read, its name is known from the reference.
+    // If the owner was not read, the reference contains its name.
     if (object === undefined) chain.unshift(`${owner.kind.toLowerCase()}/${owner.name}`)
   }
   if (chain.length === 0 && subjectText(subject) !== top) chain.push(subjectText(subject))
   return [...(chain[0] === top ? [] : [top]), ...chain, ...(container === undefined ? [] : [`container ${container}`])]
 }
 
-/** Notes on unreadable kinds that may explain the target, with what to grant. The evidence shows unreadable logs. */
+/** Notes on pods and events that could not be read, with the permissions to grant. */
 function unreadNotes({ problems }: JudgedTargetRecord, facts: TargetFacts, { denied }: Context): readonly string[] {
   const kinds = problems.length === 0 ? (['Pod', 'Event'] as const) : (['Event'] as const)
   const refused = kinds.flatMap((kind) => {
@@ -216,12 +216,12 @@ function unreadNotes({ problems }: JudgedTargetRecord, facts: TargetFacts, { den
   const access = [...refused.map(({ message }) => message), ...logs].flatMap(
     (message) => parseDeniedAccess(message) ?? [],
   )
-  // If missing access ended the gate, the gate's hint grants it all.
+  // If denied access ended the gate, the hint of the gate contains all permissions.
   const isGranted = access.length === 0 || denied !== undefined
   return [...refused.map(({ note }) => note), ...(isGranted ? [] : [describeGrants(access)])]
 }
 
-/** The reason for the hint of a target. If the gate ended without judging an open target, this is the gate's reason. */
+/** The reason that decides the hint of a target. If the gate ended without judging the target, the gate's reason. */
 function hintReason({ outcome, reason, problems }: TargetRecord, record: RunRecord): ReasonCode | '' {
   if (traitsOf({ reason }).yieldsTo === 'problem') return problems[0]?.reason ?? reason
   const isItsReason = outcome === 'progressing' && reason === '' && hasUnjudgedTargets(record)
@@ -247,7 +247,7 @@ function problemHintDetails(problem: Problem, facts: TargetFacts): HintDetails {
   }
 }
 
-/** The line to quote of the logs of a container's runs: the last error of the first with an error, else the last line. */
+/** The log line to quote in a hint: the last error in the first log with an error, else the last line. */
 function quotedLine(runs: readonly string[]): HintDetails['logLine'] {
   const logs = runs.map((text) => text.trimEnd().split('\n'))
   const withError = logs.map((lines) => lines[findErrorLine(lines)]).find((line) => line !== undefined)
@@ -257,35 +257,32 @@ function quotedLine(runs: readonly string[]): HintDetails['logLine'] {
   return { text: isLong ? `${text.slice(0, longestQuote - 1)}…` : text, isError: withError !== undefined }
 }
 
-/** Whether a log could not be read although the credentials permit it: then the user cannot read it either. */
+/** Whether a log could not be read although access is permitted. Then the user cannot read the log either. */
 function isUnreadableLog(log: LogText | undefined): boolean {
   return log?.why !== undefined && log.text === '' && parseDeniedAccess(log.why) === undefined
 }
 
-/** The field of the manifest that the problem is about. */
+/** Evidence: the field of the manifest that causes a problem. */
 function manifestEvidence(problem: Problem, manifest: Manifest | undefined): readonly Evidence[] {
   const place = fieldLine(problem, manifest)
   if (place === undefined) return []
   return [{ type: 'manifest', title: `${place.file}, line ${place.line}`, text: describePath(place.path) }]
 }
 
-/** A field of a manifest. */
+/** A field of a manifest, with its file and line. */
 interface FieldLine {
   readonly path: readonly PathStep[]
   readonly file: string
   readonly line: number
 }
 
-/**
- * The field to change for a problem, and its line. If the manifest lacks the field, the line is that of the nearest
- * parent. Undefined for problems without a field.
- */
+/** The field to change for a problem. If the manifest does not contain the field, the line of its nearest parent. */
 function fieldLine(problem: Problem, manifest: Manifest | undefined): FieldLine | undefined {
   const path = manifest && fieldPath(problem, manifest)
   return path && { path, file: manifest.file, line: manifest.lineOf(path) }
 }
 
-/** The path of the field to change for a problem; undefined if the problem has no field. */
+/** The path of the field to change for a problem. Undefined if no field causes the problem. */
 function fieldPath({ reason, container }: Problem, { object }: Manifest): readonly PathStep[] | undefined {
   const { field } = reasons[reason]
   const isPod = object.kind === 'Pod'

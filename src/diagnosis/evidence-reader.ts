@@ -21,7 +21,7 @@ import {
   unexplainedPods,
 } from './target-facts.ts'
 
-/** The parts of a cluster that the reader uses. */
+/** The functions of a cluster that the evidence reader calls. */
 interface Readable {
   readLog(request: LogRequest): Promise<LogTail>
   get(reference: ObjectName): Promise<KubeObject>
@@ -30,13 +30,13 @@ interface Readable {
 
 const namespaceKind = { apiVersion: 'v1', kind: 'Namespace' } as const
 
-/** The maximum number of parallel reads: a log may have megabytes before it is cut. */
+/** The maximum number of parallel reads: each log may have several megabytes before it is cut. */
 const maxParallelReads = 12
 
 /**
- * Reads the evidence that no watch delivers, for targets that are not ready: container logs, nodes, the namespace, and
- * the missing access that ended the gate. It reads when a target ends and when a pod of the target dies, because pods
- * may be deleted soon. It reads the rest when the gate ends. Each result is an observation, so a recording contains it.
+ * Reads evidence that no watch reports, for targets that are not ready: container logs, nodes, the namespace and
+ * missing access. Reads when a target ends or a pod dies, because pods may be deleted soon, and reads the rest when the
+ * gate ends. Each result is an observation, so that recordings contain the evidence.
  */
 export class EvidenceReader {
   readonly #gate: Gate
@@ -45,7 +45,7 @@ export class EvidenceReader {
   readonly #tailLines: number
   readonly #containers = new Set<string>()
   readonly #nodes = new Set<string>()
-  /** The reads by key. A read that failed is removed, so that it can be tried again. */
+  /** The reads by key. A failed read is removed, so that it can be tried again. */
   readonly #reads = new Map<
     string,
     'answered' | { readonly reading: Promise<void>; readonly giveUp: (why: string) => void }
@@ -54,7 +54,7 @@ export class EvidenceReader {
   #isLast = false
   #isClosed = false
 
-  /** @param tailLines the number of lines of each log; 0: no log is read */
+  /** @param tailLines the number of lines to read from the end of each log; 0: no log is read */
   constructor(gate: Gate, cluster: Readable, report: (observation: Observation) => void, tailLines: number) {
     this.#gate = gate
     this.#cluster = cluster
@@ -62,13 +62,13 @@ export class EvidenceReader {
     this.#tailLines = tailLines
   }
 
-  /** Reads the evidence of a target that ends and is not ready. */
+  /** Reads the evidence for a target that ends and is not ready. */
   onEntry({ kind, outcome, target = -1 }: Entry): void {
     const judged = kind === 'verdict' && outcome !== 'ready' ? this.#gate.targetRecord(target) : undefined
     if (judged !== undefined) this.#readEvidence(judged)
   }
 
-  /** Reads the log of a dying pod before the gate handles the event: the log disappears with the pod. */
+  /** Reads the log of a dying pod before the gate handles the event, because the log disappears with the pod. */
   observe(event: FeedEvent): void {
     if (event.type !== 'MODIFIED' || !isOfKind(event.object, 'Pod') || !isDying(event.object)) return
     const { name } = event.object.metadata
@@ -82,10 +82,7 @@ export class EvidenceReader {
     }
   }
 
-  /**
-   * Reads the evidence that is still missing for targets that are not ready, for at most `limitMs`. Then it reports the
-   * reads without an answer, and ignores later answers.
-   */
+  /** Reads the missing evidence for at most `limitMs`. Then reports the reads without an answer, and ignores later ones. */
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
     const { basis, targets } = this.#gate.record()
@@ -129,7 +126,7 @@ export class EvidenceReader {
     }
   }
 
-  /** @param read resolves to true if the server has answered */
+  /** Starts a read unless it has been started. @param read resolves to true if the server has answered */
   #start(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void = () => {}): void {
     if (this.#reads.has(key)) return
     const reading = this.#slots.run(read).then((isAnswered) => {
@@ -172,7 +169,7 @@ export class EvidenceReader {
     this.#start(`node/${name}`, read, (why) => refuse(new Error(why)))
   }
 
-  /** Reports the missing access to the targets. Resolves to true: it is not tried again. */
+  /** Reports the denied access to the targets. Resolves to true, so that this is not tried again. */
   async #checkAccess(): Promise<boolean> {
     const targets = this.#gate.record().targets.map(({ basis }) => watchRequestOf(basis.target))
     const denied = await this.#cluster.findDeniedAccess(gateRequests(targets)).catch(() => [])
@@ -180,7 +177,7 @@ export class EvidenceReader {
     return true
   }
 
-  /** Reports a namespace only if it is missing or being deleted. Many users have no permission to read namespaces. */
+  /** Reports a namespace if it is missing or being deleted, but no denied access: many users may not read namespaces. */
   async #readNamespace(name: string): Promise<boolean> {
     const reference = { ...namespaceKind, name }
     try {
@@ -199,14 +196,14 @@ export class EvidenceReader {
   }
 }
 
-/** Adds a key to the set unless it is full. Returns whether the set contains the key. */
+/** Adds a key to a set that has at most `most` keys. Returns whether the set contains the key. */
 function addWithinLimit(known: Set<string>, key: string, most: number): boolean {
   if (!known.has(key) && known.size >= most) return false
   known.add(key)
   return true
 }
 
-/** Whether a pod is being deleted, and one of its containers has ended or was restarted. */
+/** Whether a pod is being deleted, and one of its containers has ended or was restarted before. */
 function isDying(pod: Pod): boolean {
   return (
     pod.metadata.deletionTimestamp !== undefined &&

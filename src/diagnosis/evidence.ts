@@ -9,29 +9,29 @@ import { signalText } from '../reasons/status.ts'
 import { maxEvidenceEvents, shownHistoryMs } from '../thresholds.ts'
 import { explainingNode, type TargetFacts } from './target-facts.ts'
 
-/* The evidence of a problem as lines of text: conditions, the node, events and logs. */
+/* Renders the evidence for a problem as lines of text: conditions, the node, events and logs. */
 
-/** The objects that were read, and what is needed to compare their times with the times of the gate. */
+/** The objects that were read, and the times of the gate to compare with. */
 interface ReadFacts {
   readonly store: Store
   readonly serverOffsetMs: number
-  /** The gate's start and its end, in milliseconds. */
+  /** The start and the end of the gate, in milliseconds since the epoch. */
   readonly startedAt: number
   readonly finishedAt: number
 }
 
 /** The facts that the evidence of every problem depends on. */
 export interface EvidenceContext extends ReadFacts {
-  /** The `placeKey` of each target's own problems. */
+  /** The `placeKey` of the problems of all targets. */
   readonly own: ReadonlySet<string>
 }
 
-/** Subject and container of a problem. */
+/** Identifies the object and the container of a problem. */
 export function placeKey({ subject, container = '' }: Problem): string {
   return `${subjectText(subject)} ${container}`
 }
 
-/** What the cluster reports about a problem: termination message, node, events and logs; also of its cause. */
+/** The evidence for a problem and its cause: termination message, node, events and logs. */
 export function evidenceFor(problem: Problem, facts: TargetFacts, context: EvidenceContext): readonly Evidence[] {
   const { container, cause } = problem
   const subject = facts.findSubject(problem)
@@ -42,12 +42,12 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
     ...(node === undefined ? [] : evidencePiece('condition', 'Node', nodeLines(node, facts, context))),
     ...eventPiece('Events', events),
     ...(container === undefined ? [] : logEvidence(problem, facts)),
-    // A target that reports the cause itself shows the evidence of the cause.
+    // If a target has the cause as its own problem, that target shows the evidence of the cause.
     ...(cause === undefined || context.own.has(placeKey(cause)) ? [] : evidenceFor(cause, facts, context)),
   ]
 }
 
-/** The conditions of a pod that are not True. */
+/** Evidence: the conditions of a pod that are not True. */
 export function conditionEvidence({ status: { conditions = [] } = {} }: Pod): readonly Evidence[] {
   const open = conditions.filter(({ status }) => status !== 'True')
   const lines = open.map(({ type, status, reason, message }) =>
@@ -56,7 +56,7 @@ export function conditionEvidence({ status: { conditions = [] } = {} }: Pod): re
   return evidencePiece('condition', 'Conditions', lines)
 }
 
-/** One piece of evidence; none without lines. */
+/** One piece of evidence; empty without lines. */
 function evidencePiece(type: Evidence['type'], title: string, lines: readonly string[]): readonly Evidence[] {
   return lines.length === 0 ? [] : [{ type, title, text: lines.join('\n') }]
 }
@@ -72,8 +72,8 @@ function eventPiece(title: string, events: readonly EventLine[]): readonly Evide
 }
 
 /**
- * The container's termination message, unless the problem contains it. If a container never started, the runtime wrote
- * the message, and the events repeat it.
+ * The termination message of a container, unless the problem already contains it. If the container never started and
+ * there are events, the message is omitted, because the events contain it.
  */
 function terminationMessage(problem: Problem, facts: TargetFacts, hasEvents: boolean): readonly string[] {
   const { status } = facts.findContainer(problem) ?? {}
@@ -84,8 +84,7 @@ function terminationMessage(problem: Problem, facts: TargetFacts, hasEvents: boo
 }
 
 /**
- * One line for each warning about an object and for each `Killing` event of the kubelet, the latest last. A repeated
- * event is one line with a count.
+ * One line for each warning about an object and each `Killing` event, the latest last. Repeated events share a line.
  * @param container if set, only events about this container or the whole pod are shown
  */
 export function eventLines(object: KubeObject, context: ReadFacts, container?: string): readonly EventLine[] {
@@ -120,12 +119,12 @@ export function eventLines(object: KubeObject, context: ReadFacts, container?: s
 }
 
 /**
- * How many lines at the start and at the end of a message are shown. An event may contain a whole log, such as that of
- * Helm: its first lines name the failure, the last ones the cause.
+ * How many lines at the start and at the end of a message are shown. An event may contain a whole Helm log: the first
+ * lines contain the failure, and the last lines contain the cause.
  */
 const shownFirstLines = 3
 const shownLastLines = 3
-/** The maximum length of a line of a message. The kubelet's messages about pulls have up to 500 characters. */
+/** The maximum length of a line in a message. The kubelet's messages about pulls have up to 500 characters. */
 const longestLine = 800
 
 function shortenMessage(message: string): string {
@@ -146,8 +145,8 @@ function shortenMessage(message: string): string {
 }
 
 /**
- * Removes noise from a message: the namespace and uid that follow a pod's name, the prefix of combined events, and the
- * scheduler's sentences about preemption, which repeat its reasons.
+ * Removes noise from a message: the namespace and uid after a pod name, the prefix of combined events, and the
+ * scheduler's sentences about preemption, which only repeat its reasons.
  */
 function removeNoise(message: string): string {
   return message
@@ -158,12 +157,12 @@ function removeNoise(message: string): string {
     .trim()
 }
 
-/** Whether a message is only a status, such as `Error: ImagePullBackOff`; another event explains it. */
+/** Whether a message is only a status, such as `Error: ImagePullBackOff`, which another event explains. */
 function isStatusOnly(message: string): boolean {
   return /^Error: \w+$/.test(message)
 }
 
-/** Removes pod names: events with the same cause differ only in the name of the pod to create. */
+/** Removes pod names, because events with the same cause may differ only in the name of the pod to create. */
 function removePodNames(message: string): string {
   return message.replace(/\bpods? "[^"]+"/gi, 'pod')
 }
@@ -179,7 +178,7 @@ function logEvidence(problem: Problem, facts: TargetFacts): readonly Evidence[] 
       return { type: 'log', title, text }
     })
   const refused = logs.filter(({ why }) => why !== undefined)
-  // Most often, the logs of both runs cannot be read for the same reason.
+  // Usually, the logs of both runs cannot be read for the same reason.
   const isOne = new Set(refused.map(({ why }) => why)).size === 1 && refused.length > 1
   const missing = (isOne ? refused.slice(0, 1) : refused).map(({ why, previous }): Evidence => {
     const title = `Log of container ${container}${previous ? ', previous run' : ''}`
@@ -188,14 +187,14 @@ function logEvidence(problem: Problem, facts: TargetFacts): readonly Evidence[] 
   return [...tails, ...missing]
 }
 
-/** Conditions that are not True on a healthy node (k8s.io/api/core/v1, NodeConditionType). */
+/** The conditions that are not True on a healthy node (k8s.io/api/core/v1, NodeConditionType). */
 const pressures: readonly string[] = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable']
 
-/** Taints that clouds and autoscalers add to nodes that are unhealthy or being removed. Others repeat conditions. */
+/** Matches taints for nodes that are unhealthy or being removed. Other taints only repeat conditions. */
 const abnormalTaints =
   /^(node\.kubernetes\.io\/out-of-service$|node\.cloudprovider\.kubernetes\.io\/|ToBeDeletedByClusterAutoscaler$|DeletionCandidateOfClusterAutoscaler$|karpenter\.sh\/disrupt)/
 
-/** The listAbnormalities of a node in one line, or why it could not be read; empty for a healthy node. */
+/** The abnormalities of a node in one line, or why the node could not be read. Empty for a healthy node. */
 function nodeLines(name: string, facts: TargetFacts, context: ReadFacts): readonly string[] {
   const node = facts.findNode(name)
   if (node !== undefined) {
@@ -208,7 +207,7 @@ function nodeLines(name: string, facts: TargetFacts, context: ReadFacts): readon
   return [`node ${name} ${why}`]
 }
 
-/** ` for 41 s`: how long ago a timestamp of the cluster was when the gate ended; empty without one. */
+/** The age of a timestamp at the end of the gate: ` for 41 s`. Empty without a timestamp. */
 function ageText(timestamp: string | undefined, { finishedAt, serverOffsetMs }: ReadFacts): string {
   const ageMs = finishedAt - (Date.parse(timestamp ?? '') - serverOffsetMs)
   return Number.isNaN(ageMs) ? '' : ` for ${duration(Math.max(0, ageMs))}`

@@ -7,14 +7,14 @@ import { hintOf, type Problem, type ReasonCode, traitsOf } from '../reasons/reas
 import type { HintFacts, HintTarget } from '../reasons/spec.ts'
 import { clusterCommand, hintWords, listNames } from '../reasons/wording.ts'
 
-/** The known facts for a hint, besides the target. */
+/** The facts for a hint, besides the target. */
 export interface HintDetails extends Omit<HintFacts, 'target' | 'problem' | 'cause'> {
   readonly problem?: Problem
-  /** The problem that causes this one, with its facts. */
+  /** The facts about the cause of the problem. */
   readonly cause?: HintDetails
-  /** Another target ended the gate while this one was open. */
+  /** The target was still open when another target ended the gate. */
   readonly isLeftOpen?: boolean
-  /** The target's namespace does not exist, or is being deleted. */
+  /** Whether the namespace of the target does not exist or is being deleted. */
   readonly namespaceState?: 'missing' | 'terminating'
 }
 
@@ -23,7 +23,7 @@ export function hasUnjudgedTargets({ outcome }: Pick<RunRecord, 'outcome'>): boo
   return outcome === 'cancelled' || outcome === 'misconfigured' || outcome === 'unknown'
 }
 
-/** The hint of a gate that ended for a reason that belongs to no target; undefined if the targets have their own. */
+/** The hint of a gate that ended for a reason of the gate itself. Undefined if the targets have their own hints. */
 export function gateHint(
   { outcome, reason, targets, basis }: JudgedRunRecord,
   denied: HintDetails['denied'] = basis?.denied,
@@ -31,7 +31,7 @@ export function gateHint(
   const [first] = targets
   if (first === undefined || reason === '') return undefined
   if (!hasUnjudgedTargets({ outcome }) && targets.some((judged) => judged.outcome === outcome)) return undefined
-  // The hint is about the gate, so it does not matter which target is passed.
+  // The hint does not depend on the target.
   return targetHint(first.basis.target, reason, { denied, unreadable: basis?.unreadable })
 }
 
@@ -61,7 +61,7 @@ function reasonHint(
   })
 }
 
-/** The object that a hint is about: the target, or the subject of the problem if another controller manages it. */
+/** The object that a hint describes: the target, or another object if the problem is not of the target or its pods. */
 function hintSubject(target: Target, { subject, isElsewhere }: Partial<Problem> = {}): HintTarget {
   if (subject === undefined) return target
   const { kind, name } = subject
@@ -70,7 +70,7 @@ function hintSubject(target: Target, { subject, isElsewhere }: Partial<Problem> 
   return isOwn ? { ...target, namespace } : { ...target, namespace, kind, name, isNotTarget: true, selector: undefined }
 }
 
-/** The hint that the namespace of the target is missing or being deleted; undefined if it is neither, or unknown. */
+/** The hint if the namespace of the target is missing or being deleted. */
 function namespaceHint({ namespace }: Target, { namespaceState }: HintDetails): string | undefined {
   if (namespaceState === undefined) return undefined
   return namespaceState === 'missing'
@@ -81,7 +81,7 @@ function namespaceHint({ namespace }: Target, { namespaceState }: HintDetails): 
 /** The maximum number of conditions that a hint lists. */
 const maxConditions = 8
 
-/** The hint that the condition of `--for` does not exist, most often by a typing error; else undefined. */
+/** The hint if the object has no condition with the name in `--for`, usually because of a typing error. */
 function waitForHint(target: Target, object: NonNullable<HintDetails['object']>): string | undefined {
   if (target.waitFor?.type !== 'condition') return undefined
   const { condition } = target.waitFor
@@ -92,7 +92,7 @@ function waitForHint(target: Target, object: NonNullable<HintDetails['object']>)
   return `Correct --for: ${displayName(target)} has no condition ${condition}, but ${others}.${didYouMean(condition, existing)}`
 }
 
-/** The hint for a target in progress without a known problem when another target ended the gate. */
+/** The hint for a target that had no problem and was in progress when another target ended the gate. */
 function openTargetHint(target: Target, { usesFlags }: HintDetails): string {
   return `It was in progress, without a known problem, when another target ended the gate. Fix that first; with \`${hintWords({ target, usesFlags }).setting('fail-fast', 'false')}\` every target may finish.`
 }

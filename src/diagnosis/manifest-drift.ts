@@ -13,25 +13,25 @@ import type { Plan } from '../plan/resolve-targets.ts'
 import { displayName, type Manifest, nameKey, type Source, type Target } from '../plan/target.ts'
 import { maxDifferences } from '../thresholds.ts'
 
-/** A note on a live object that differs from its manifest. Texts are raw: renderers escape them. */
+/** A note on a live object that differs from its manifest. The texts are raw: renderers escape them. */
 interface ManifestDriftNote {
-  /** The entry that the log and the summary show. */
+  /** The entry for the log and the summary. */
   readonly entry: Entry & { readonly target: number }
-  /** A warning at this place of the manifest; absent if the object was scaled, which explains the difference. */
+  /** The warning for this line of the manifest. Absent if the scaling of the object explains the difference. */
   readonly warning?: { readonly text: string; readonly source: Source }
 }
 
 /**
  * Compares each live object with its manifest when the gate first sees the object, and reports the differences once.
- * Differences do not affect the outcome: a webhook or controller may have caused them. The user is not warned of
- * different `replicas` if something scales the object.
+ * Differences do not affect the outcome, because webhooks and controllers change objects. Different `replicas` are no
+ * warning if something scales the object.
  */
 export class ManifestDrift {
   readonly #awaited: Map<string, { readonly index: number; readonly target: Target; readonly manifest: Manifest }>
   readonly #redactor: Redactor
   readonly #notes: ManifestDriftNote[] = []
 
-  /** @param redact redacts the manifests in the same way as live objects, so that hashed values can be compared */
+  /** @param redactor redacts the manifests in the same way as live objects, so that hashed values can be compared */
   constructor({ targets, manifests }: Plan, redactor: Redactor) {
     const awaited = targets.flatMap((target, index) => {
       const manifest = manifests.get(nameKey(target))
@@ -41,7 +41,7 @@ export class ManifestDrift {
     this.#redactor = redactor
   }
 
-  /** Returns the notes on an object if this event shows the object for the first time. */
+  /** Returns the notes on an object if this event is the first about the object. */
   observe(event: FeedEvent): readonly ManifestDriftNote[] {
     if (event.type !== 'ADDED' && event.type !== 'MODIFIED') return []
     const { object } = event
@@ -94,7 +94,7 @@ function differenceText(found: readonly Difference[], { file, line, lineOf }: Ma
   return `the live object differs from ${file}:${line}: ${shown.join('; ')}${more}`
 }
 
-/** Whether autoscalers or `kubectl scale` scaled the object: both write the subresource `scale` (managedFields). */
+/** Whether an autoscaler or `kubectl scale` scaled the object: both write the subresource `scale` (managedFields). */
 function hasScaleWriter({ metadata }: KubeObject): boolean {
   return metadata.managedFields?.some(({ subresource }) => subresource === 'scale') === true
 }

@@ -14,7 +14,7 @@ import type { Target } from '../plan/target.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
 import { maxContainersOfTarget } from '../thresholds.ts'
 
-/** The facts about one target: its objects at its verdict, and what was read after that. */
+/** The facts about one target: its objects at the verdict, and the evidence that was read later. */
 export class TargetFacts {
   readonly #record: JudgedTargetRecord
   readonly #store: Store
@@ -24,14 +24,14 @@ export class TargetFacts {
     this.#store = store
   }
 
-  /** The object with this reference, preferably as it was at the verdict. */
+  /** Finds an object: its version at the verdict, else the present version. */
   get(reference: Parameters<Store['get']>[0]): KubeObject | undefined {
     const isNamed = ({ kind, metadata: { name, namespace = reference.namespace } }: KubeObject) =>
       kind === reference.kind && name === reference.name && namespace === reference.namespace
     return this.#record.basis.snapshot?.find(isNamed) ?? this.#store.get(reference)
   }
 
-  /** The revisions of an object: its ReplicaSets or ControllerRevisions. */
+  /** Lists the revisions of an object: its ReplicaSets or ControllerRevisions. */
   listOwned(uid: string | undefined, kind: string): readonly KubeObject[] {
     const { snapshot } = this.#record.basis
     if (snapshot === undefined) return this.#store.listOwned(uid, kind)
@@ -40,7 +40,7 @@ export class TargetFacts {
     )
   }
 
-  /** The pods that a stalled or timed-out target waits for: the Pod itself, or pods of a workload, of any revision. */
+  /** The pods that a stalled or timed-out target waits for: the Pod itself, or all pods that are not ready. */
   get waitingPods(): readonly Pod[] {
     const { outcome, basis } = this.#record
     if (outcome !== 'stalled' && outcome !== 'timed-out') return []
@@ -53,12 +53,12 @@ export class TargetFacts {
     )
   }
 
-  /** The object that a problem is about. */
+  /** Finds the object that has a problem. */
   findSubject(problem: Problem): KubeObject | undefined {
     return findSubject(problem, this)
   }
 
-  /** The container that has a problem, with its status. */
+  /** Finds the container that has a problem. */
   findContainer(problem: Problem): PodContainer | undefined {
     const pod = this.findSubject(problem)
     if (!isOfKind(pod, 'Pod')) return undefined
@@ -69,7 +69,7 @@ export class TargetFacts {
     return this.#store.eventsOf(object)
   }
 
-  /** The log of the container that has a problem. */
+  /** Finds the log of the container that has a problem. @param previous the log of its previous run */
   findLog({ subject, container = '' }: Problem, previous: boolean): LogText | undefined {
     return this.#store.logOf(subject.namespace ?? 'default', subject.name, container, previous)
   }
@@ -78,7 +78,7 @@ export class TargetFacts {
     return this.#store.list('Node', undefined).find(({ metadata }) => metadata.name === name)
   }
 
-  /** Whether the last event about the target reports its end, even if the target does not exist. */
+  /** Whether the last event about the target reports its end. The target may no longer exist. */
   get hasEnded(): boolean {
     const { apiVersion, kind, namespace, name } = this.#record
     const object = { apiVersion, kind, metadata: { namespace, name } }
@@ -86,7 +86,7 @@ export class TargetFacts {
     return lastStateOfDeleted(object, lastEvents) !== undefined
   }
 
-  /** Why the target cannot exist in its namespace; undefined if no reason is known. */
+  /** Whether the namespace of the target is missing or being deleted; undefined if it exists or is unknown. */
   get namespaceState(): 'missing' | 'terminating' | undefined {
     const { namespace } = this.#record
     if (namespace === undefined) return undefined
@@ -95,7 +95,7 @@ export class TargetFacts {
     return this.#store.get(request)?.metadata.deletionTimestamp === undefined ? undefined : 'terminating'
   }
 
-  /** The failure to read a kind in the target's namespace, or to read one node; undefined if there was none. */
+  /** The failed read of a kind in the namespace of the target, or of a node. */
   refusal(kind: 'Pod' | 'Event' | 'Node', name?: string): Failure | undefined {
     const { namespace } = this.#record
     const where = kind === 'Node' || namespace === undefined ? {} : { namespace }
@@ -103,7 +103,7 @@ export class TargetFacts {
   }
 }
 
-/** The containers whose logs may show why a target is not ready: those that have started, as far as it is known. */
+/** The containers whose logs may show why a target is not ready, without those that never started. */
 export function loggedContainers({ problems }: JudgedTargetRecord, facts: TargetFacts): readonly ContainerRef[] {
   const containers = problems
     .flatMap(({ basis }) => problemAndCause(basis))
@@ -118,7 +118,7 @@ export function loggedContainers({ problems }: JudgedTargetRecord, facts: Target
   return containers.filter(isFirst).slice(0, maxContainersOfTarget)
 }
 
-/** The node that may explain a problem; undefined if the pod has no node, or the node cannot be the cause. */
+/** The name of the node that may be the cause of a problem. */
 export function explainingNode(problem: Problem, facts: TargetFacts): string | undefined {
   const pod = facts.findSubject(problem)
   if (!isOfKind(pod, 'Pod') || !pod.spec?.nodeName) return undefined
@@ -127,13 +127,13 @@ export function explainingNode(problem: Problem, facts: TargetFacts): string | u
   return isLost || traitsOf(problem).isOfNode ? pod.spec.nodeName : undefined
 }
 
-/** The pods that a target without a known cause waits for, if they have a node. */
+/** The pods that a target without a known cause waits for, and that have a node. */
 export function unexplainedPods({ problems }: JudgedTargetRecord, facts: TargetFacts): readonly Pod[] {
   const isUnexplained = problems.every((problem) => traitsOf(problem).yieldsTo === 'node')
   return isUnexplained ? facts.waitingPods.filter(({ spec }) => spec?.nodeName) : []
 }
 
-/** The namespace of a target that ended and does not exist, or is being deleted: the namespace may be the cause. */
+/** The namespace of a target that ended without an existing object: the namespace may be missing or being deleted. */
 export function explainingNamespace(
   { namespace, reason, basis: { target } }: JudgedTargetRecord,
   facts: TargetFacts,
@@ -144,9 +144,9 @@ export function explainingNamespace(
 }
 
 /**
- * The differences between the pod template of an older revision and the gated one, one line each. The older revision is
- * the one that was available when the gate began, else the latest one that differs. Empty for kinds without revisions,
- * and if no older revision can be read. Values of environment variables and Secrets are never shown.
+ * The differences between the pod template and an older revision, one line each. The older revision is the revision
+ * that was available when the gate began, else the latest different revision. Empty if no older revision is known.
+ * Values of environment variables and Secrets are never shown.
  */
 export function revisionChanges(
   { outcome, basis }: Pick<JudgedTargetRecord, 'outcome' | 'basis'>,
@@ -173,7 +173,7 @@ export function revisionChanges(
   return { changes, ...(!Number.isNaN(number) && { changesSince: number }) }
 }
 
-/** A ready target with what this rollout changed in its pod template. */
+/** Adds to a ready target what this rollout changed in the pod template. */
 export function addChanges(judged: JudgedTargetRecord, store: Store): TargetRecord {
   const { target } = judged.basis
   if (judged.change !== 'recent' || !mayQuote(target, store)) return judged
@@ -181,9 +181,8 @@ export function addChanges(judged: JudgedTargetRecord, store: Store): TargetReco
 }
 
 /**
- * Whether events and logs of a target may be shown. The status of an operator's object contains the names
- * of its deployed objects, and users may be able to write that status: so an object in another namespace counts only with
- * the operator's label or annotation.
+ * Whether events and logs of a target may be shown. A deployed object in another namespace must have the label or
+ * annotation of its operator: users may be able to write the status from which the names of deployed objects come.
  */
 export function mayQuote({ deployedBy, ...target }: Target, store: Store): boolean {
   if (deployedBy === undefined || deployedBy.namespace === target.namespace) return true

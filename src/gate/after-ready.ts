@@ -16,7 +16,7 @@ import type { AnswerRecord, CheckRecords, RequestRecord } from './run-record.ts'
 import { type GatedTarget, isTargetReady, type TargetState } from './target-state.ts'
 import type { Targets } from './targets.ts'
 
-/** The checks after the targets are ready (`http-checks`, `hold`). Only a gate with such checks loads this module. */
+/** The checks after all targets are ready (`http-checks`, `hold`). Loaded only if the gate has such checks. */
 export class AfterReady implements Checks {
   readonly httpChecks: readonly RequestCheck[]
   readonly holdMs: number
@@ -26,7 +26,7 @@ export class AfterReady implements Checks {
     this.holdMs = holdMs
   }
 
-  /** The rule of a target, extended by the lines of `http-checks` that name it and by the hold. */
+  /** Adds the checks after readiness to the rule of a target: its lines of `http-checks`, and the hold. */
   extendRule(rule: Rule, target: Target): Rule {
     const { serving } = rule
     const lines = this.httpChecks.filter(({ reference }) => nameKey(reference) === nameKey(target))
@@ -44,7 +44,7 @@ export class AfterReady implements Checks {
     return { ...checked, milestones }
   }
 
-  /** The verdict if a line of `http-checks` cannot work in this cluster, or if pods may not be read; else undefined. */
+  /** The verdict if a line of `http-checks` cannot work in this cluster, or if access to pods is denied. */
   findMistakes(targets: Targets, store: Store): Verdict | undefined {
     const mistakes: Mistake[] = []
     for (const check of this.httpChecks) {
@@ -59,7 +59,7 @@ export class AfterReady implements Checks {
     return { outcome: 'misconfigured', reason: 'input-invalid', message: describeMistakes(mistakes).join('\n') }
   }
 
-  /** The requests and answers so far, and the hold. */
+  /** Creates the records of the requests, the answers and the hold. */
   createRecords(store: Store, hold: Hold | undefined): CheckRecords {
     return {
       httpChecks: answerRecords(this.httpChecks, store.allAnswers),
@@ -68,7 +68,7 @@ export class AfterReady implements Checks {
   }
 }
 
-/** The mistake that no target has the name in a line; undefined while an operator may still deploy that target. */
+/** The message that no target has the name in a line. Undefined while an operator may still deploy the object. */
 function missingTargetMessage({ reference }: RequestCheck, { all }: Targets): string | undefined {
   if (all.some(({ rule, state }) => rule.arrival !== undefined && !isTargetReady(state))) return undefined
   const { namespace } = reference
@@ -96,12 +96,12 @@ function checkMistakeMessage(
   return isWithoutPods ? `${name} is ready, and no pod is behind it. ${whatServes}` : undefined
 }
 
-/** Whether a target is ready and not scaled to zero, and no pod of it was ever found. */
+/** Whether a target is ready and not scaled to zero, although the gate has found none of its pods. */
 function isReadyWithoutPods({ assessment }: TargetState): boolean {
   return assessment?.answering?.size === 0
 }
 
-/** The verdict if no pod of a target was found because access to an object that it needs is denied; else undefined. */
+/** The verdict if the pods of a ready target were not found because access is denied. */
 function deniedPodsVerdict(gated: GatedTarget, targets: Targets): Verdict | undefined {
   const denied = isReadyWithoutPods(gated.state) ? targets.denialOf([gated]) : undefined
   if (denied === undefined) return undefined
@@ -109,7 +109,7 @@ function deniedPodsVerdict(gated: GatedTarget, targets: Targets): Verdict | unde
   return deniedVerdict('misconfigured', { name: `${pluralOf(kind)} behind ${gated.name}`, wasReadable: false, message })
 }
 
-/** The lines of `http-checks` with their answers, as the summary and the report show them: all counts, and the answers that matter. */
+/** The records of the lines of `http-checks`: the counts of all answers, and the most important answers. */
 function answerRecords(httpChecks: readonly RequestCheck[], all: readonly TimedAnswer[]): readonly RequestRecord[] {
   return httpChecks.map((line) => {
     const answers = all
@@ -123,7 +123,7 @@ function answerRecords(httpChecks: readonly RequestCheck[], all: readonly TimedA
   })
 }
 
-/** The last right answer of each pod, and the last wrong answers of all pods. */
+/** Selects the answers to record: the last right answer of each pod, and the last wrong answers of all pods. */
 function selectAnswers(answers: readonly AnswerRecord[]): readonly AnswerRecord[] {
   const wrong = new Set(answers.filter(({ right }) => !right).slice(-maxRecordedAnswers))
   const right = new Map(answers.flatMap((answer) => (answer.right ? [[answer.pod, answer] as const] : [])))

@@ -25,46 +25,43 @@ import {
 } from '../thresholds.ts'
 import { deniedVerdict, type Verdict, verdictOf } from './outcome.ts'
 
-/** A failing watch, or the watch of a target whose access was withdrawn (403). Moments are milliseconds since the epoch. */
+/** A failing watch, or a target to which the access was withdrawn (403). Moments are milliseconds since the epoch. */
 interface Outage {
-  /** The last failure of the watch, which contains the request. */
+  /** The last failure of the watch. It contains the request. */
   readonly failure: Failure
-  /** The last success, as the watch reports it. In recordings without it, and of withdrawn access: the first failure. */
+  /** When the watch last succeeded; if unknown, when it first failed. */
   readonly lastSuccessAt: number
-  /** The target's name for people, if its access was withdrawn. */
+  /** The readable name of the target, if the access to the target was withdrawn. */
   readonly name?: string | undefined
 }
 
 /**
- * When each watch last succeeded, and whether it is unavailable or refused. A watch without events is healthy: each
- * watch is renewed within 45 s, or reports that it is unavailable.
+ * The health of the watches: when each last succeeded, and whether it is unavailable or refused. A watch without events
+ * is healthy, because each watch is renewed within 45 s or reports that it is unavailable.
  */
 export class ApiHealth {
   readonly #watched: WatchedRequests
   readonly #store: Pick<Store, 'list'>
   #wasReached = false
   readonly #outages = new Map<string, Outage>()
-  /** The kinds that the gate is not permitted to read and that no target needs, by their plural. */
+  /** The denied access to kinds that no target needs, by the plural of the kind. */
   readonly #unreadable = new Map<string, Failure>()
-  /**
-   * The outages that the log contains: '' is the API server; other values are plurals of kinds, or names of targets. An
-   * outage ends with the first answer of one of its watches.
-   */
+  /** The logged outages, by `outageKey`. An outage ends with the first answer of one of its watches. */
   readonly #logged = new Set<string>()
   /** How often the credentials were refused since the last success. */
   #credentialRefusals = 0
-  /** The latest complete list of each request: its first one, or the one after an outage. */
+  /** The latest complete list of each request. */
   readonly #lists = new Map<string, Partial<WatchRequest> & { readonly at: number }>()
   /** The recent changes of objects, the oldest first. */
   readonly #changes: { readonly at: number; readonly object: KubeObject }[] = []
 
-  /** @param watched all present and former watches */
+  /** @param watched all watches since the start of the gate */
   constructor(watched: WatchedRequests, store: Pick<Store, 'list'>) {
     this.#watched = watched
     this.#store = store
   }
 
-  /** Updates the health after an event. Returns one sentence for each outage that began or ended. */
+  /** Updates the health by an event. Returns one sentence for each outage that begins or ends. */
   observe(event: FeedEvent): readonly string[] {
     const before = [...this.#outages.values()]
     this.#update(event)
@@ -77,7 +74,7 @@ export class ApiHealth {
     ]
   }
 
-  /** The sentence for the outage that begins with this event; empty if the log contains the outage already. */
+  /** Records the outage that begins with this event. Returns its sentence; empty if the outage is already logged. */
   #startOutage(event: FeedEvent): readonly string[] {
     const outage = isFailure(event) ? this.#outages.get(requestKey(event)) : undefined
     if (outage === undefined || this.#logged.has(outageKey(outage))) return []
@@ -106,7 +103,7 @@ export class ApiHealth {
     }
   }
 
-  /** Records that a kind may not be read. Returns its log line, with a Role for all such kinds; undefined if known. */
+  /** Records that access to a kind is denied. Returns a log line with the missing permissions, the first time. */
   recordRefusal(refused: Failure): string | undefined {
     const kinds = pluralOf(refused.kind ?? 'object')
     if (this.#unreadable.has(kinds)) return undefined
@@ -116,7 +113,7 @@ export class ApiHealth {
     return `${kinds} cannot be read: continuing with what the controllers report${remedy}`
   }
 
-  /** The log line for a kind that was refused, and that this event lists completely. */
+  /** Ends the refusal of a kind if this event is a complete list of the kind. Returns the log line. */
   #endRefusal(event: FeedEvent): readonly string[] {
     const kinds = event.type === 'SYNCED' ? pluralOf(event.kind) : ''
     const refused = this.#unreadable.get(kinds)
@@ -130,13 +127,13 @@ export class ApiHealth {
     return [`${kinds} may be read again`]
   }
 
-  /** Records that access to a target was withdrawn, which the log contains. @param name the target's name for people */
+  /** Records that the access to a target was withdrawn. @param name the readable name of the target */
   recordWithdrawal(failure: Failure, at: number, name: string): void {
     this.#outages.set(requestKey(failure), { failure, lastSuccessAt: at, name })
     this.#logged.add(name)
   }
 
-  /** Whether the access that this failure denies is recorded as withdrawn. */
+  /** Whether the access in this failure is recorded as withdrawn. */
   isWithdrawn(failure: Failure): boolean {
     return this.#outages.get(requestKey(failure))?.name !== undefined
   }
@@ -146,17 +143,17 @@ export class ApiHealth {
     return this.#outages.size === 0
   }
 
-  /** Whether any of these watches is unavailable or has lost its access. */
+  /** Whether one of these watches is unavailable, or its access was withdrawn. */
   isUnavailable(requests: readonly WatchRequest[]): boolean {
     return this.#outagesOf(requests).length > 0
   }
 
-  /** When the longest present outage of these watches began; undefined if they have none. */
+  /** When the longest outage of these watches began; undefined if they have no outage. */
   lastSuccessAt(requests: readonly WatchRequest[]): number | undefined {
     return earliestMoment(this.#outagesOf(requests).map(({ lastSuccessAt }) => lastSuccessAt))
   }
 
-  /** When an outage of these watches ends the gate. */
+  /** When an outage of these watches will end the gate. */
   endsGateAt(requests: readonly WatchRequest[]): number | undefined {
     return earliestMoment(this.#outagesOf(requests).map((outage) => this.#outageEndsGateAt(outage)))
   }
@@ -166,10 +163,7 @@ export class ApiHealth {
     return lastSuccessAt + (this.#wasReached ? unknownMs : neverReachedMs)
   }
 
-  /**
-   * The verdict if an outage of these watches ends the gate: it has lasted too long, or a timeout ends the gate during
-   * it. Else undefined.
-   */
+  /** The verdict if an outage of these watches ends the gate: if it lasts too long, or at a timeout. */
   outageVerdict(requests: readonly WatchRequest[], now: number, isTimeout: boolean): Verdict | undefined {
     const failing = this.#outagesOf(requests).toSorted((a, b) => this.#outageEndsGateAt(a) - this.#outageEndsGateAt(b))
     const [first] = failing
@@ -192,11 +186,11 @@ export class ApiHealth {
   }
 
   /**
-   * The watches that did not answer shortly before a moment, nor since then: their connections may be dead. An answer is
-   * a complete list or, if a watch has many objects, the change of one of them.
+   * The watches without an answer since shortly before a moment, because their connections may be dead. An answer is a
+   * complete list. For a watch of many objects, a change of one object is an answer too.
    * @param moment milliseconds since the epoch
-   * @param needed the requests whose answers matter
-   * @param watches the present watches, each of which may serve several requests
+   * @param needed the requests that need an answer
+   * @param watches the present watches; one watch may serve several requests
    */
   silentWatches(
     moment: number,
@@ -212,7 +206,7 @@ export class ApiHealth {
     return watches.filter((watch) => unlisted.some((each) => isSupersetOf(watch, each)) && !hasChanged(watch))
   }
 
-  /** The present outages for the heartbeat, one sentence for each kind. */
+  /** Describes the present outages for the heartbeat, one sentence for each kind. */
   describe(now: number): readonly string[] {
     const bySubject = Map.groupBy(this.#outages.values(), outageKey)
     return [...bySubject.values()].flatMap((outages) => {
@@ -225,7 +219,7 @@ export class ApiHealth {
     const key = requestKey(failure)
     const known = this.#outages.get(key)
     if (failure.type === 'MISSING' || (isAccessDenied(failure) && known?.name === undefined)) {
-      // The server answered; the store and the gate handle its refusal.
+      // The server has answered, so there is no outage. The store and the gate handle the refusal.
       if (failure.kind !== undefined) this.#outages.delete(key)
       return
     }
@@ -235,9 +229,8 @@ export class ApiHealth {
   }
 
   /**
-   * Ends the outages of a kind; without a kind, those of all watches. The outage of a watch that reports its own last
-   * success ends only with its own report, as refused credentials and withdrawn access do: an object may come from another
-   * watch of the kind.
+   * Ends the outages of a kind or, without a kind, of all watches. Most outages end only with a report of their own
+   * watch (`report`), because an object may come from another watch of the kind.
    */
   #endOutages(kind: string | undefined, report?: Partial<WatchRequest>): void {
     for (const [key, { failure, name }] of this.#outages) {
@@ -248,7 +241,7 @@ export class ApiHealth {
     }
   }
 
-  /** The outages of the watches that these requests need. Refused credentials concern every request. */
+  /** The outages of the watches for these requests. Refused credentials affect every request. */
   #outagesOf(requests: readonly WatchRequest[]): readonly Outage[] {
     return [...this.#outages.values()].filter(
       ({ failure }) =>
@@ -257,7 +250,7 @@ export class ApiHealth {
   }
 }
 
-/** What does not answer: a target, or the plural of a kind; empty for the whole API server. */
+/** What an outage affects: the name of a target, or the plural of a kind. Empty for the whole API server. */
 function outageKey({ failure, name }: Outage): string {
   if (name !== undefined) return name
   const isServer = failure.type !== 'UNAVAILABLE' || isUnanswered(failure)
@@ -280,7 +273,7 @@ function returnText(subject: string): string {
   return subject === '' ? 'the API server answers again' : `${subject} can be read again`
 }
 
-/** When a watch last succeeded, if its failure contains that. */
+/** When a watch last succeeded, if its failure contains this time. */
 function reportedSuccessAt(failure: Failure): number | undefined {
   return failure.type === 'UNAVAILABLE' ? failure.lastSuccessAt : undefined
 }
@@ -293,7 +286,7 @@ function wholeSeconds(ms: number): string {
   return duration(Math.round(ms / 1_000) * 1_000)
 }
 
-/** Whether a watch reports the changes of an object. */
+/** Whether a watch covers an object. */
 function isWatched({ labelSelector, ...watch }: WatchRequest, { apiVersion, kind, metadata }: KubeObject): boolean {
   const { namespace, name, labels = {} } = metadata
   return (

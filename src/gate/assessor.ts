@@ -42,18 +42,15 @@ import { step, type TargetEvent } from './target-step.ts'
 import type { TargetParts, Targets } from './targets.ts'
 import { type Entry, isOwnProblem } from './timeline-entries.ts'
 
-/** What the assessments of a gate read and call. */
+/** The parts of a gate that the assessor uses. */
 interface AssessorParts extends TargetParts {
   readonly now: () => number
   readonly log: (entry: Omit<Entry, 'at'>) => void
-  /** Adds to the rule of a target the checks after the targets are ready; see `AfterReady`. */
+  /** Adds the checks after readiness to the rule of a target; see `AfterReady`. */
   readonly extendRule: (rule: Rule, target: Target) => Rule
 }
 
-/**
- * Assesses the targets of a gate: finds the targets that a change concerns, and applies their rules. No other code
- * changes the state of a target.
- */
+/** Assesses the targets that a change affects, by their rules. No other code changes the state of a target. */
 export class Assessor {
   readonly #parts: AssessorParts
   readonly #targets: Targets
@@ -62,7 +59,7 @@ export class Assessor {
   readonly #readIndex = new ReadIndex<GatedTarget>()
   /** The targets whose deadlines may have changed. */
   #changed = new Set<GatedTarget>()
-  /** `Targets.progressKey` at the last assessments. */
+  /** `Targets.progressKey` after the last assessments. */
   #progressKey: string
 
   constructor(targets: Targets, parts: AssessorParts) {
@@ -73,10 +70,7 @@ export class Assessor {
     this.#progressKey = targets.progressKey
   }
 
-  /**
-   * Adds targets. They are assessed in the next round.
-   * @param addedAt when the objects became targets, if that was after the gate's start
-   */
+  /** Adds targets, to be assessed later. @param addedAt when they became targets, if after the gate's start */
   add(targets: readonly Target[], addedAt?: number): readonly GatedTarget[] {
     const { all } = this.#targets
     const names = fullNames([...all.map(({ target }) => target), ...targets])
@@ -89,7 +83,7 @@ export class Assessor {
     return added
   }
 
-  /** Sets when the changed targets end if nothing changes. */
+  /** Sets the deadlines of the changed targets. */
   updateEnds(): void {
     const changed = this.#changed
     this.#changed = new Set()
@@ -115,14 +109,14 @@ export class Assessor {
     for (const entry of entries) this.#parts.log({ ...entry, target: gated.index })
   }
 
-  /** Ends the targets whose own object is invalid. Returns whether there are any. */
+  /** Ends the targets whose object is invalid. Returns whether the object is a target. */
   endInvalid(object: KubeObject, mistake: string): boolean {
     const concerned = this.#targets.findByName(nameOf(object))
     for (const gated of concerned) this.apply(gated, { type: 'unjudged', message: mistake })
     return concerned.length > 0
   }
 
-  /** Does work for one target. An error ends only this target: an object may contain what no rule expects. */
+  /** Runs a function for one target. An error ends only this target: an object may contain unexpected values. */
   runForTarget(gated: GatedTarget, work: () => void): void {
     try {
       work()
@@ -167,7 +161,7 @@ export class Assessor {
     return Object.keys(this.#parts.settings.expectImages).length > 0
   }
 
-  /** Handles a change of the store. Returns the targets that it affects. */
+  /** Handles a change of the store. Returns the targets to assess again. */
   handleChange(change: Change): ReadonlySet<GatedTarget> {
     const { before, after } = change
     const object = after ?? before
@@ -189,7 +183,7 @@ export class Assessor {
     return concerned
   }
 
-  /** Handles a change of the target's own object. */
+  /** Handles a change of the object of a target. */
   #applyChange(gated: GatedTarget, { before, after }: Change): void {
     if (after === undefined) {
       if (objectOf(gated.state)?.metadata.uid === before?.metadata.uid) this.#assessLastState(gated, before)
@@ -200,7 +194,7 @@ export class Assessor {
     this.apply(gated, { type: 'found', object: after, isFirstSight })
   }
 
-  /** The targets to assess after a list is complete: those that need the list, or read whether it is complete. */
+  /** The targets to assess after a list is complete: those in the list, and those that have read its state. */
   targetsAwaitingList(list: WatchRequest): readonly GatedTarget[] {
     return this.#targets.unendedTargets.filter(
       ({ target, reads }) =>
@@ -210,7 +204,7 @@ export class Assessor {
     )
   }
 
-  /** The targets that an Event is about: a Pod whose history the Event changes, or an object that is absent. */
+  /** The targets that an Event is about, if it changes the history of a Pod or the object is absent. */
   #targetsOfEvent(
     { involvedObject: { apiVersion = '', kind = '', namespace, name = '' } = {} }: EventObject,
     pod?: KubeObject,
@@ -219,7 +213,7 @@ export class Assessor {
     return named.filter(({ state }) => state.type !== 'ended' && [pod, undefined].includes(objectOf(state)))
   }
 
-  /** Logs why a pod of a gated revision is removed; its controller replaces it. */
+  /** Logs why a pod of a gated revision is deleted. */
   #logRemoval(before: KubeObject, after: KubeObject | undefined, concerned: ReadonlySet<GatedTarget>): void {
     const text = removalMessage(before, after)
     if (text === undefined) return
@@ -230,7 +224,7 @@ export class Assessor {
     }
   }
 
-  /** Assesses these targets, then those that read the progress of others, if any progress has changed. */
+  /** Assesses these targets. If progress has changed, also assesses the targets that read the progress of others. */
   assess(targets: readonly GatedTarget[]): void {
     this.#assessInOrder(targets)
     const { progressKey } = this.#targets
@@ -241,7 +235,7 @@ export class Assessor {
     this.#acceptRemovedHooks()
   }
 
-  /** Makes removed hooks ready once all other targets are ready. See `isRemovedHook`. */
+  /** Makes removed hooks ready after all other targets are ready. See `isRemovedHook`. */
   #acceptRemovedHooks(): void {
     const others = this.#targets.awaitedByHooks
     if (others.length === 0 || others.some(({ state }) => !isTargetReady(state))) return
@@ -251,7 +245,7 @@ export class Assessor {
     }
   }
 
-  /** Assesses targets that read no pods of others first, then those that do, then newly deployed ones. */
+  /** Assesses the targets in order: those that read no pods of others, those that do, then newly deployed objects. */
   #assessInOrder(targets: readonly GatedTarget[]): void {
     const { length: known } = this.#targets.all
     const dependents = new Set(targets.filter(readsPodsOfOthers))
@@ -287,7 +281,7 @@ export class Assessor {
   #assessObject(gated: GatedTarget, object: KubeObject): void {
     const { reads: before } = gated
     this.#readAndApply(gated, object)
-    // Later reads of the same reader count too, for example for an undo.
+    // Later reads through the same reader count too, for example for an undo.
     if (gated.reads !== undefined && gated.reads !== before) this.#readIndex.replace(gated, before, gated.reads)
   }
 
@@ -306,7 +300,7 @@ export class Assessor {
     this.apply(gated, { type: 'revisions-listed', revisions })
     if (gated.state.type === 'ended') return
     const { failure } = assessment
-    // What the target itself reports does not depend on the objects that explain it.
+    // A failure that the target itself reports does not depend on the explaining objects.
     const explaining = failure === undefined || isOwnProblem(failure, gated.target) ? [] : gated.requests.explaining
     const isUnavailable = this.#parts.health.isUnavailable([...gated.requests.needed, ...explaining])
     const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).yieldsTo === 'awaited')
@@ -318,11 +312,11 @@ export class Assessor {
     this.apply(gated, { type: 'assessed', assessment, ...facts })
   }
 
-  /** Keeps what an assessment has read, and sets the watches that the target therefore needs. */
+  /** Keeps the reads of an assessment, and sets the watches of the target. */
   #keepReads(gated: GatedTarget, reads: Reads): void {
     gated.reads = reads
     const requests = requestsOfReads(gated, reads)
-    // Which objects explain the target is known once every needed list is complete.
+    // The explaining objects are known only after every needed list is complete.
     const isPending = this.#targets.isPending({ requests })
     const { explaining } = isPending ? gated.requests : requests
     this.#targets.setRequests(gated, { ...requests, explaining })
@@ -363,9 +357,8 @@ export class Assessor {
   }
 
   /**
-   * Assesses a deleted object by its last state, if that is known.
-   * @param object its last version; undefined if the gate never saw the object: then events about it may show its last
-   * state
+   * Assesses a deleted object by its last state, if the state is known.
+   * @param object the last version; undefined if the gate never saw the object, so that only events may show its state
    */
   #assessLastState(gated: GatedTarget, object: KubeObject | undefined): void {
     const { target, state } = gated
@@ -379,10 +372,7 @@ export class Assessor {
     this.apply(gated, { type: 'last-state-judged', deletedAt })
   }
 
-  /**
-   * An object that the gate never saw, with the uid from its latest event. Undefined without an event after the gate's
-   * start.
-   */
+  /** A target object that the gate never saw, with the uid from its latest event since the gate's start. */
   #subjectOfLastEvent({ apiVersion, kind, namespace, name }: Target): KubeObject | undefined {
     const latest = this.#parts.store.eventsOf({ apiVersion, kind, metadata: { name, namespace } }).at(-1)
     const { uid } = latest?.involvedObject ?? {}
@@ -391,7 +381,7 @@ export class Assessor {
     return isCurrent ? { apiVersion, kind, metadata: { name, namespace, uid } } : undefined
   }
 
-  /** What the rule of a target may read at `now` about a version of its object. */
+  /** Creates the reader for the rule of a target, for an assessment of its object at `now`. */
   readerOf(gated: GatedTarget, object: KubeObject, now: number): Reader {
     const { state } = gated
     const { seen, assessment } = state
@@ -447,7 +437,7 @@ export class Assessor {
     return rule.serving?.isEmpty(object, gated.readerOf(object)) === false
   }
 
-  /** See `PodRevision`; undefined if no gated workload that owns the pod has assessed pods. */
+  /** The revision of a pod within the gated workloads that own it. Undefined if none of them has assessed pods. */
   #revisionOf(pod: Pod, { podOwners }: Reads): PodRevision | undefined {
     const owners = this.#targets.targetsOf(pod)
     for (const { index } of owners) podOwners.add(index)
@@ -458,12 +448,12 @@ export class Assessor {
   }
 }
 
-/** Whether a workload's pods are known, as far as they will be: it was assessed from complete lists, or has ended. */
+/** Whether a target has an assessment, or has ended and gets no other assessment. */
 function isAssessedOrEnded({ state }: GatedTarget): boolean {
   return state.assessment !== undefined || state.type === 'ended'
 }
 
-/** Whether a target reads the pods of others: a Service, or a target whose last assessment has read some. */
+/** Whether a target reads the pods of other targets: it is a Service, or its last assessment has read such pods. */
 function readsPodsOfOthers({ rule, reads }: GatedTarget): boolean {
   return rule.serving?.selects !== undefined || (reads !== undefined && reads.podOwners.size > 0)
 }

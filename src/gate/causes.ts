@@ -8,9 +8,8 @@ import type { Targets } from './targets.ts'
 import { isOwnProblem } from './timeline-entries.ts'
 
 /**
- * Finds the targets that are not ready only because they wait for another target, the cause. A target waits for the objects of
- * its problem and for the objects that its rule awaits. If A waits for B and B waits for C, the cause of A is C. Targets that
- * wait for each other have no cause.
+ * Finds the targets that are not ready only because they wait for another target. If A waits for B and B waits for C,
+ * the cause of A is C. Targets that wait for each other have no cause.
  * @returns the cause of each waiting target
  */
 export function findCauses(targets: Targets): ReadonlyMap<GatedTarget, GatedTarget> {
@@ -27,7 +26,7 @@ export function findCauses(targets: Targets): ReadonlyMap<GatedTarget, GatedTarg
   return causes
 }
 
-/** The last target in the chain of causes that begins at a target; undefined if the chain is a circle. */
+/** The last target in the chain of causes of a target. Undefined if the chain is a circle. */
 function rootCauseOf(gated: GatedTarget, direct: ReadonlyMap<GatedTarget, GatedTarget>): GatedTarget | undefined {
   const passed = new Set([gated])
   let root = gated
@@ -39,13 +38,13 @@ function rootCauseOf(gated: GatedTarget, direct: ReadonlyMap<GatedTarget, GatedT
   return root
 }
 
-/** The first target that is not ready, if the given target is a removed hook, which waits for all of them. */
+/** For a removed hook, which waits for all other targets: the first target that is not ready. */
 function firstUnreadyTarget(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
   if (isTargetReady(gated.state) || !targets.isRemoved(gated)) return undefined
   return targets.awaitedByHooks.find(({ state }) => !isTargetReady(state))
 }
 
-/** The first awaited target that is not ready. A target does not wait for itself, nor for what belongs to it. */
+/** The first awaited target that is not ready. A target never waits for itself or for its own objects. */
 function findCause(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
   const { outcome } = verdictSoFar(gated)
   const own = nameKey(gated.target)
@@ -54,7 +53,7 @@ function findCause(gated: GatedTarget, targets: Targets): GatedTarget | undefine
     .find((other) => nameKey(other.target) !== own && isCause(verdictSoFar(other).outcome, outcome))
 }
 
-/** The objects that a target waits for: the objects of its problem, the root cause first, then those that its rule awaits. */
+/** The objects that a target waits for: first the objects of its problem, then the objects that its rule awaits. */
 function awaitedObjects(gated: GatedTarget): readonly ObjectName[] {
   const { state, target } = gated
   const { reason, problem } = verdictSoFar(gated)
@@ -72,7 +71,7 @@ function mayWait(problem: Problem): boolean {
   return classOf(problem) === 'slow' && awaits !== 'deletion' && awaits !== 'user' && !isOwnMistake(problem)
 }
 
-/** The name of a subject. Its `apiVersion` is `group/`, which stands for every version of the group. */
+/** The name of a subject. The `apiVersion` is `group/`, which matches every version of the group. */
 function nameOfSubject({ group, ...name }: Subject): ObjectName {
   return { ...name, apiVersion: `${group}/` }
 }

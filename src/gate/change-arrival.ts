@@ -11,27 +11,26 @@ import {
 import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
 
-/** Subresources that controllers and autoscalers write: these writes are not the awaited change. */
+/** The subresources that controllers and autoscalers write. A write to one of them is not the awaited change. */
 const controllerSubresources: ReadonlySet<string | undefined> = new Set(['status', 'scale'])
 
-/** How the awaited change of an object is recognised. */
+/** The facts that show whether the awaited change of an object has arrived. */
 interface AwaitedChange {
   /** The object in the first list; undefined if the list does not contain it. */
   readonly listed?: KubeObject
-  /** See `findOpenFields`; undefined without a manifest, and unless the first list contains the object. */
+  /** The result of `findOpenFields`. Undefined without a manifest, or if the first list does not contain the object. */
   readonly openFields: readonly string[] | undefined
-  /** Whether the expected images have arrived; see `StepContext.haveImagesArrived`. */
+  /** The result of `StepContext.haveImagesArrived`. */
   readonly haveImagesArrived: boolean | Problem | undefined
   /** Whether the kind has a status subresource; undefined if unknown. */
   readonly declaresStatus: boolean | undefined
 }
 
 /**
- * Whether an object contains the awaited change (`await-change`). Expected images must have arrived, and each field of
- * the manifest that differed in the first list must be equal now. A new object contains its change. Without such
- * expectations, the change is a new generation (or resourceVersion) with more than a new scale or status, or a write
- * after the gate's start (`managedFields`). For a kind without a status subresource, only a new spec is the change: a
- * write of its status looks the same as any other.
+ * Whether an object contains the awaited change (`await-change`). A new object contains its change. Expected images
+ * must have arrived, and fields that differed from the manifest must be equal now. Without images and manifest, the
+ * change is a new generation, but not of a scale or status, or a write after the gate's start. For a kind without a
+ * status subresource, the change is a new spec, because a write of the status looks the same as other writes.
  */
 export function hasChangeArrived(object: KubeObject, awaited: AwaitedChange, gateTime: GateTime): boolean {
   const { listed, openFields, haveImagesArrived, declaresStatus } = awaited
@@ -45,10 +44,10 @@ export function hasChangeArrived(object: KubeObject, awaited: AwaitedChange, gat
 }
 
 /**
- * The fields, as sentences, in which an object still lacks the change of its manifest; empty once the change has
- * arrived. What the applier recorded in the object decides, since it also shows removed fields. Without a record, the
- * fields that differed in the first list must have the values of the manifest. An apply writes all fields at once: once
- * one field has arrived, fields that admission may change can still differ.
+ * Finds the fields that still differ from the manifest, as sentences; empty after the change has arrived. The record of
+ * the applier in the object decides, because it also shows removed fields. Without a record, the fields that differed
+ * in the first list must have the values of the manifest. After one of them has arrived, fields that admission may
+ * change can still differ, because an apply writes all fields at once.
  */
 export function findOpenFields(
   listed: KubeObject,
@@ -64,8 +63,8 @@ export function findOpenFields(
     return known !== undefined && !isAutoscaledReplicas(difference, object) && !isRewrittenImage(difference, known)
   })
   const texts = differing.map(describeDifference)
-  // What the applier recorded decides, if it has values. `texts` describes the same differences with both values;
-  // if only the record differs, it is empty.
+  // If the record of the applier contains values, it decides. `texts` describes the same differences with both values,
+  // and is empty if only the record differs.
   if (record?.hasValues)
     return isEqualRecord(record) ? [] : [...(texts.length > 0 ? texts : record.differing), ...record.removed]
   const { removed = [], applier } = record ?? {}
@@ -73,14 +72,15 @@ export function findOpenFields(
   const isWrittenSinceListed = () =>
     applier?.operation === 'Update' && compareRecord(manifest, listed)?.applier?.time !== applier.time
   if (removed.length > 0 && !isWrittenSinceListed()) return [...texts, ...removed]
-  // Without recorded values, the differences decide. Those that admission may cause do not count once one has arrived.
+  // Without recorded values, the differences decide. After one field has arrived, only others than those that admission
+  // may change count.
   const hasArrivedInPart = [...before.keys()].some((key) => now.every((difference) => pathKey(difference) !== key))
   return hasArrivedInPart && differing.every(mayAdmissionChange) ? [] : texts
 }
 
 /**
- * Fields of a pod template that admission changes on each write: resources (GKE Autopilot, LimitRanger), pull policies
- * (AlwaysPullImages) and security contexts (Kyverno, OpenShift).
+ * Whether admission may change this field of a pod template on each write: resources (GKE Autopilot, LimitRanger), pull
+ * policies (AlwaysPullImages), security contexts (Kyverno, OpenShift) and node selectors.
  */
 function mayAdmissionChange({ path }: Difference): boolean {
   return path.includes('containers') || path.includes('initContainers')
@@ -88,14 +88,14 @@ function mayAdmissionChange({ path }: Difference): boolean {
     : path.at(-1) === 'securityContext' || path.at(-2) === 'securityContext' || path.at(-2) === 'nodeSelector'
 }
 
-/** Whether an autoscaler sets this number of replicas. */
+/** Whether a difference is the number of replicas that an autoscaler has set. */
 function isAutoscaledReplicas({ path }: Difference, { metadata }: KubeObject): boolean {
   return path.join('.') === 'spec.replicas' && scalerOf(metadata) !== undefined
 }
 
 /**
- * Whether a webhook rewrote the image of the manifest: it replaced the tag by a digest (`web:v2` by `web:v2@sha256:…`,
- * or by `web@sha256:…` if that is not the previous image) or the registry (`web:v2` by `mirror.example/web:v2`).
+ * Whether a difference is an image that a webhook rewrote: `web:v2` to `web:v2@sha256:…`, to `web@sha256:…` (unless
+ * this was the previous image), or to another registry (`mirror.example/web:v2`).
  */
 function isRewrittenImage({ path, manifest, live }: Difference, before: Difference): boolean {
   if (path.at(-1) !== 'image' || typeof manifest !== 'string' || typeof live !== 'string') return false
@@ -107,7 +107,7 @@ function isRewrittenImage({ path, manifest, live }: Difference, before: Differen
   return name === manifest || (name === manifest.replace(/:[^:/]+$/, '') && live !== before.live)
 }
 
-/** Whether the object has another uid, or a new generation or version with more than a new status or scale. */
+/** Whether the object has another uid or a new generation, apart from changes of only the status or the scale. */
 function hasNewVersion(listed: KubeObject, object: KubeObject): boolean {
   const { metadata: before } = listed
   const { metadata: now } = object
@@ -117,23 +117,20 @@ function hasNewVersion(listed: KubeObject, object: KubeObject): boolean {
     : before.generation !== now.generation && !isOnlyScaled(listed, object)
 }
 
-/**
- * Whether only an autoscaler wrote the object: through the subresource `scale`, which changes only the number of
- * replicas. The number may be the old one again.
- */
+/** Whether an autoscaler wrote the object, and at most the number of replicas has changed. */
 function isOnlyScaled({ spec: before }: KubeObject, { spec: now, metadata }: KubeObject): boolean {
   const { replicas: _from, ...fieldsBefore } = (before ?? {}) as { replicas?: unknown }
   const { replicas: _to, ...fieldsNow } = (now ?? {}) as { replicas?: unknown }
   return scalerOf(metadata) !== undefined && isDeepStrictEqual(fieldsBefore, fieldsNow)
 }
 
-/** The last writer of the subresource `scale`, unless that is kubectl: an autoscaler. */
+/** The autoscaler that last wrote the subresource `scale`: any writer except kubectl. */
 function scalerOf({ managedFields = [] }: KubeObject['metadata']): ManagedFields | undefined {
   const scaler = managedFields.find(({ subresource }) => subresource === 'scale')
   return scaler?.manager?.startsWith('kubectl') ? undefined : scaler
 }
 
-/** Whether two versions differ in their status, and in nothing else. */
+/** Whether two versions differ only in their status. */
 function hasOnlyNewStatus(before: KubeObject, now: KubeObject): boolean {
   return !isDeepStrictEqual(before.status, now.status) && hasOnlyStatusChanges(before, now)
 }

@@ -21,7 +21,7 @@ import {
 } from './target-state.ts'
 import { problemVerdict } from './timeline-entries.ts'
 
-/** The earliest end of a target; undefined if none is due. @param isUnanswered if true, no deadline ends the target */
+/** The next end of a target by a deadline. @param isUnanswered if true, no deadline may end the target now */
 export function nextEnd(gated: GatedTarget, isUnanswered: boolean, hold: Hold | undefined): End | undefined {
   const { state } = gated
   if (isUnanswered || !isUndecided(state) || gated.settings.givesNoVerdict) return undefined
@@ -35,7 +35,7 @@ export function nextEnd(gated: GatedTarget, isUnanswered: boolean, hold: Hold | 
   return first
 }
 
-/** The timeout `await-change`: the change of the target, or its awaited revision, did not arrive. */
+/** The end by the timeout `await-change`: the change of the target, or its awaited revision, has not arrived. */
 function changeDeadline(gated: GatedTarget): End | undefined {
   const { rule, settings } = gated
   const { startedAt, awaitChangeMs, awaitRevisionMs } = settings
@@ -43,7 +43,7 @@ function changeDeadline(gated: GatedTarget): End | undefined {
   return awaitMs === 0 ? undefined : { at: startedAt + awaitMs, verdict: () => changeVerdict(gated) }
 }
 
-/** The verdict if no change arrived. For a version that `require-change` finds too old, it is `not-changed`. */
+/** The verdict if the change has not arrived: `not-changed` if `require-change` rejects the present version. */
 function changeVerdict(gated: GatedTarget): TargetVerdict {
   const { rule, settings, state, target } = gated
   if (rule.arrival === undefined) {
@@ -60,16 +60,16 @@ function changeVerdict(gated: GatedTarget): TargetVerdict {
     : problemVerdict('stalled', problem, undefined, target)
 }
 
-/** The first fields that still differ from the manifest, as one text; undefined if there are none. */
+/** The first fields that still differ from the manifest, as one text. Undefined if no field differs. */
 function openFieldsText({ state }: GatedTarget): string | undefined {
   const { openFields = [] } = state.type === 'awaiting-change' ? state : {}
   const more = openFields.length - maxOpenFields
   return [...openFields.slice(0, maxOpenFields), ...(more > 0 ? [`${more} more`] : [])].join('; ') || undefined
 }
 
-/** When a deleted object counts as failed because it was not created again. */
+/** The end of a deleted target that was not created again in time. */
 function deletionDeadline({ state, target }: GatedTarget): End | undefined {
-  // An operator creates a deleted object again, and its own object reports whether all objects exist.
+  // An operator creates a deleted object again, and its custom resource reports whether all objects exist.
   if (state.type !== 'absent' || state.deletedAt === undefined || target.deployedBy !== undefined) return undefined
   return {
     at: state.deletedAt + deletedMs,
@@ -78,8 +78,8 @@ function deletionDeadline({ state, target }: GatedTarget): End | undefined {
 }
 
 /**
- * When a target that is not ready ends because of the hold. Pods must be ready again when the hold ends. A target without pods
- * has `fallenMs` more: its controller may report it as not ready during each reconciliation. A deleted target has `deletedMs`.
+ * The end of a target that is not ready in the hold. Pods must be ready again when the hold ends. A target without pods
+ * has `fallenMs` more, because its controller may report not ready during each reconciliation.
  */
 function holdDeadline(gated: GatedTarget, { since, until }: Hold): End {
   const { state } = gated
@@ -97,14 +97,14 @@ function holdDeadline(gated: GatedTarget, { since, until }: Hold): End {
   return { at, verdict }
 }
 
-/** The problem that explains why a target is not ready in the hold: its own first problem, or its deletion. */
+/** The problem that explains why a target is not ready in the hold: its first problem, or its deletion. */
 function problemInHold(state: TargetState, now: number): Problem | undefined {
   const { seen, assessment } = state
   if (objectOf(state) !== undefined || seen === undefined) return assessment?.problems[0] ?? assessment?.overdue
   return { ...ownProblem(seen.object, now), reason: 'deleted', detail: {} }
 }
 
-/** The timeout of the current milestone (`milestone-timeouts`). */
+/** The end by the timeout of the current milestone (`milestone-timeouts`). */
 function milestoneDeadline(gated: GatedTarget): End | undefined {
   const { target, settings, state } = gated
   const { milestones } = state
@@ -124,7 +124,7 @@ function milestoneDeadline(gated: GatedTarget): End | undefined {
   return { at: (waitingSince(milestones) ?? settings.startedAt) + timeoutMs, verdict }
 }
 
-/** The `stall-timeout`; undefined while the stall clock is stopped. */
+/** The end by `stall-timeout`. Undefined while the stall clock is stopped. */
 function stallDeadline(gated: GatedTarget): End | undefined {
   const { target, settings, state } = gated
   const timeoutMs = target.clocks.stallTimeoutMs ?? settings.stallTimeoutMs
@@ -137,24 +137,21 @@ function stallDeadline(gated: GatedTarget): End | undefined {
   return { at: state.stall.since + timeoutMs, verdict }
 }
 
-/** The target's own `timeout`. */
+/** The end by the `timeout` of the target itself. */
 function timeoutDeadline(gated: GatedTarget): End | undefined {
   const { timeoutMs } = gated.target.clocks
   if (timeoutMs === undefined || timeoutMs === 0) return undefined
   return { at: gated.settings.startedAt + timeoutMs, verdict: () => timeoutVerdict(gated, timeoutMs) }
 }
 
-/** The verdict of a target when its own timeout passes, or the gate's timeout. */
+/** The verdict of a target after its own timeout, or after the timeout of the gate. */
 export function timeoutVerdict(gated: GatedTarget, timeoutMs: number): TargetVerdict {
   const logText = describeState(gated.state)
   const verdict = verdictOf('timed-out', 'still-running', { timeoutMs, state: logText })
   return overdueVerdict(gated, { ...verdict, logText })
 }
 
-/**
- * The verdict when a deadline ends a target. The first problem gives the reason; without a problem, the verdict is
- * `withoutProblem`.
- */
+/** The verdict when a deadline ends a target: for its first problem, or `withoutProblem` if it has no problem. */
 function overdueVerdict(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdict {
   const { state, target } = gated
   const { outcome } = withoutProblem

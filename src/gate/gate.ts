@@ -41,18 +41,18 @@ import { Targets } from './targets.ts'
 import { type Entry, heartbeatText, problemVerdict } from './timeline-entries.ts'
 import { consolidateRequests, eventKind, isConsolidated } from './watch-requests.ts'
 
-/** A target with its state, for views. */
+/** A target with its state, for `trace` and `changes`. */
 export interface TargetView {
   readonly gated: Readonly<GatedTarget>
-  /** Whether the object certainly does not exist. */
+  /** The object certainly does not exist. */
   readonly isAbsent: boolean
-  /** What the target's rule may read about a version of its object at `now`. */
+  /** Creates the reader for the rule of the target, for an assessment of its object at `now`. */
   readerAt(object: KubeObject, now: number): Reader
 }
 
 /**
- * The state machine: decides from events and deadlines when the gate ends, and how. It takes the time from the present
- * event or deadline, so a replay gives exactly the times of its live run. Nothing changes after the verdict.
+ * The state machine of a gate: events and deadlines decide when and how the gate ends. The only clock is the time of
+ * the present event or deadline, so a replay has the same times as its live run. Nothing changes after the verdict.
  */
 export class Gate {
   readonly store: Store
@@ -62,19 +62,19 @@ export class Gate {
   readonly #assessor: Assessor
   readonly #watched = new WatchedRequests()
   readonly #health: ApiHealth
-  /** Watches of a whole namespace that the server refused: watches of single objects replace them. */
+  /** The watches of whole namespaces that the server refused. Watches of single objects replace them. */
   readonly #refusedNamespaceWatches = new Set<string>()
   readonly #entries: Entry[] = []
   readonly #onEntry: (entry: Entry) => void
-  /** The earliest moment at which the gate acts although no event occurs. */
+  /** The next moment at which the gate acts without an event. */
   #nextAt = Infinity
   #now: number
-  /** When a pod last answered a request of `http-checks`, or an outage began or ended. */
+  /** When a pod last answered a request of `http-checks`, or an outage last began or ended. */
   #lastContactAt = -Infinity
-  /** Since when every target is ready; undefined if any target is not ready. */
+  /** Since when every target is ready; undefined if a target is not ready. */
   #readySince: number | undefined
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
-  /** Caches `requests` (`watched`) until other requests are needed, or a watch of a namespace is refused. */
+  /** Caches `requests` (`watched`) until the targets need other requests, or a watch of a namespace is refused. */
   #requests: { readonly needed: readonly WatchRequest[]; readonly watched: readonly WatchRequest[] } | undefined
 
   readonly #log = (entry: Omit<Entry, 'at'>): void => {
@@ -84,9 +84,9 @@ export class Gate {
   }
 
   /**
-   * @param willSync whether the first list of a request is expected (see Store)
-   * @param onEntry is called with each new timeline entry
-   * @param afterReady the checks after the targets are ready, if there are any
+   * @param willSync whether the first list of a request is expected; see `Store`
+   * @param onEntry called with each new timeline entry
+   * @param afterReady the checks after all targets are ready, if there are any
    */
   constructor(
     targets: readonly Target[],
@@ -115,19 +115,19 @@ export class Gate {
     return this.#end?.verdict
   }
 
-  /** Whether the gate needs no more events: it has its verdict, or a single check has its first lists. */
+  /** Whether the gate needs no more events: it has its verdict or, in a single check, all first lists. */
   get isOver(): boolean {
     const { isSingleCheck, singleCheckEndsAt = Infinity, continuesAfterVerdict } = this.#settings
     if (isSingleCheck) return this.#isComplete || this.#now >= singleCheckEndsAt
     return this.#end !== undefined && !continuesAfterVerdict
   }
 
-  /** Whether every watch has its first list, or was refused. */
+  /** Whether every watch has its first list or was refused. */
   get #isComplete(): boolean {
     return this.requests.every((request) => this.store.listState(request) !== 'pending')
   }
 
-  /** The watches that the targets need; objects that are found may need more. The same array while nothing changes. */
+  /** The watches that the gate needs now. New objects may need more watches. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
     const needed = this.#targets.requests
     if (this.#requests?.needed !== needed) {
@@ -146,14 +146,14 @@ export class Gate {
     return this.#requests.watched
   }
 
-  /** The requests of `http-checks` to send to pods. They may change after each event and each deadline. */
+  /** The requests of `http-checks` to send to pods now or later. They may change after each event and deadline. */
   get questions(): readonly Question[] {
     return this.#end === undefined
       ? this.#targets.unendedTargets.flatMap(({ state }) => state.assessment?.questions ?? [])
       : []
   }
 
-  /** Whether an object is a target whose change has not arrived yet: its present state is ignored. */
+  /** Whether an object is a target whose change has not arrived yet, so that its present state does not count. */
   awaitsChange(object: KubeObject): boolean {
     const gated = this.#targets.findByName(nameOf(object))
     return gated.some(({ state }) => state.type === 'awaiting-change')
@@ -165,7 +165,7 @@ export class Gate {
     return gated && targetRecord(gated, this.#targets.holding)
   }
 
-  /** The target with this index, for views: only the gate changes its state. */
+  /** The target with this index, for `trace` and `changes`. */
   targetView(index: number): TargetView {
     const gated = this.#targets.all[index]
     if (gated === undefined) throw new RangeError(`The gate has no target ${index}`)
@@ -176,19 +176,19 @@ export class Gate {
     }
   }
 
-  /** The known pods of the gated revision of the target with this index; for a bare Pod, the Pod itself. */
+  /** The pods of the gated revision of the target with this index. For a Pod, the Pod itself. */
   gatedPods(index: number): readonly Pod[] {
     const { state } = this.#targets.all[index] ?? {}
     const pods = state && podsOf(objectOf(state), state.assessment?.pods)
     return pods === undefined ? [] : presentPods(pods, (uid) => this.store.getByUid(uid))
   }
 
-  /** The moment of the next deadline; undefined when the gate has ended. */
+  /** The moment of the next deadline. Undefined after the end of the gate. */
   nextDeadline(): number | undefined {
     return this.#end === undefined ? Math.max(this.#nextAt, this.#now) : undefined
   }
 
-  /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
+  /** The watches that must answer or fail before the gate handles the deadlines at this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
     const ending = at >= this.#timeoutAt ? this.#targets.unendedTargets : this.#endingAt(at)
     const needed = ending.flatMap((gated) => [...gated.requests.needed, ...gated.requests.explaining])
@@ -199,8 +199,8 @@ export class Gate {
   }
 
   /**
-   * Handles events of the feed, sorted by time. Assesses the targets once for consecutive events that belong together
-   * (`mayAssessTogether`). Deadlines before an event are handled first, deadlines at the same time after it.
+   * Handles events of the feed, sorted by time. Deadlines before an event are handled first, deadlines at the same time
+   * after the event. Consecutive events may share one assessment; see `mayAssessTogether`.
    */
   handle(events: readonly FeedEvent[]): void {
     const concerned = new Set<GatedTarget>()
@@ -219,7 +219,7 @@ export class Gate {
       this.#handleDeadlines(next)
   }
 
-  /** Updates the store and the API health by one event. Returns the targets to assess again. */
+  /** Updates the store and the API health by an event. Returns the targets to assess again. */
   #handleEvent(event: FeedEvent): readonly GatedTarget[] {
     const isEvidenceOnly = isOnlyEvidence(event, (reference) => this.#targets.findByName(reference).length > 0)
     if (this.#end !== undefined) {
@@ -233,7 +233,7 @@ export class Gate {
       return []
     }
     const { isGood } = this.#health
-    // A failure affects the targets that need its watch.
+    // A failure affects the targets that need the failed watch, so the present watches must be known.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
@@ -244,7 +244,7 @@ export class Gate {
     return isFailure(event) || event.type === 'ALIVE' || hasTurned ? this.#targets.all : concerned
   }
 
-  /** Assesses these targets, ends the gate if it is decided, and sets the next deadlines. Empties the set. */
+  /** Assesses these targets, ends the gate if possible, and sets the next deadlines. Empties the set. */
   #assessAndConclude(concerned: Set<GatedTarget>): void {
     if (this.#end !== undefined) return
     this.#assessor.assess([...concerned])
@@ -262,8 +262,8 @@ export class Gate {
   }
 
   /**
-   * Stores the answer of a pod that a target asks. Targets that are due at this moment are assessed first: they may
-   * begin to ask. @returns the targets that ask the pod
+   * Stores the answer of a pod to `http-checks`. Targets that are due now are assessed first, because they may begin to
+   * send requests. @returns the targets that have sent requests to the pod
    */
   #applyAnswer(event: TimedAnswer): readonly GatedTarget[] {
     const { reference } = this.#afterReady?.httpChecks[event.check] ?? {}
@@ -278,7 +278,7 @@ export class Gate {
     return asked
   }
 
-  /** Whether an event contains no object with fields of wrong types. Such an object ends its target, or is ignored. */
+  /** Whether the object in an event has no fields of wrong types. An invalid object ends its target or is ignored. */
   #isValid(event: FeedEvent): boolean {
     const mistake = 'object' in event ? explainWrongType(event.object) : undefined
     if (!('object' in event) || mistake === undefined) return true
@@ -290,8 +290,8 @@ export class Gate {
   }
 
   /**
-   * Handles every deadline up to and including `now`, each at its own moment. Stops when every target has become ready,
-   * because the watches must answer before the gate ends.
+   * Handles all deadlines until `now` inclusive, each at its own moment. Stops when every target is ready, because the
+   * watches must answer before the gate ends.
    */
   advance(now: number): void {
     for (let next = this.nextDeadline(); next !== undefined && next <= now; next = this.nextDeadline()) {
@@ -300,7 +300,7 @@ export class Gate {
     }
   }
 
-  /** The record so far. While the gate is open, the record ends at `now`. Diagnosis adds hints and evidence. */
+  /** Creates the record of the gate so far. While the gate is open, the record ends at `now`. */
   record(now = this.#now): JudgedRunRecord {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs, annotations, healthCheckKinds } =
       this.#settings
@@ -324,7 +324,7 @@ export class Gate {
     }
   }
 
-  /** The targets that end at this moment. */
+  /** The targets whose deadline has passed at this moment. */
   #endingAt(at: number): readonly GatedTarget[] {
     return this.#targets.unendedTargets.filter((gated) => (gated.end?.at ?? Infinity) <= at)
   }
@@ -370,7 +370,7 @@ export class Gate {
     this.#updateDeadlines()
   }
 
-  /** Sets the ends of the changed targets, and the next moment at which the gate acts. */
+  /** Sets the deadlines of the changed targets, and the next moment at which the gate acts. */
   #updateDeadlines(): void {
     this.#assessor.updateEnds()
     const ofTargets = this.#targets.unendedTargets.flatMap(({ end, recheckAt }) => [end?.at, recheckAt])
@@ -393,8 +393,8 @@ export class Gate {
   }
 
   /**
-   * When the gate's timeout passes. An outage delays it until `outageAtTimeoutMs` or half of the timeout after the last
-   * success. The delay is at most `unknownMs`, because watches may fail and recover in turn.
+   * When the timeout of the gate passes. An outage delays the timeout until `outageAtTimeoutMs` or half of the timeout
+   * after the last success, but at most by `unknownMs`, because watches may fail and recover in turn.
    */
   get #timeoutAt(): number {
     const { startedAt, timeoutMs, isTimeoutSetByUser, awaitRevisionMs, givesNoVerdict } = this.#settings
@@ -407,20 +407,20 @@ export class Gate {
     return Math.max(timeoutAt, Math.min(waitUntil, timeoutAt + unknownMs))
   }
 
-  /** When an outage ends the gate. */
+  /** When an outage will end the gate; Infinity without an outage. */
   get #unavailableAt(): number {
     return this.#health.isGood ? Infinity : (this.#health.endsGateAt(this.#targets.neededRequests) ?? Infinity)
   }
 
-  /** The end of the present hold; Infinity outside of a hold. */
+  /** When the hold ends; Infinity before and after the hold. */
   get #holdEndsAt(): number {
     const { until = -Infinity } = this.#targets.holding ?? {}
     return this.#now < until ? until : Infinity
   }
 
   /**
-   * When the gate ends because no pod can be reached: after the hold, no request of `http-checks` was answered for
-   * longer than an answer takes. Infinity during an outage of a watch, which explains the missing answers.
+   * When the gate ends because no pod can be reached: after the hold, all answers to `http-checks` are missing for too
+   * long. Infinity during an outage of a watch, which explains the missing answers.
    */
   get #unansweredAt(): number {
     const { until = Infinity } = this.#targets.holding ?? {}
@@ -441,7 +441,7 @@ export class Gate {
     return (this.#entries.at(-1)?.at ?? this.#settings.startedAt) + heartbeatMs
   }
 
-  /** The verdict if an outage has lasted too long; else undefined. */
+  /** The verdict `unknown` if an outage ends the gate now. */
   #unknownVerdict(isTimeout = false): Verdict | undefined {
     if (this.#settings.givesNoVerdict) return undefined
     if (this.#now >= this.#unansweredAt) return this.#unansweredVerdict
@@ -457,7 +457,7 @@ export class Gate {
     return verdictOf('unknown', 'api-unreachable', { outage })
   }
 
-  /** The verdict if a deadline would end a target whose kind was never listed completely. */
+  /** The verdict `unknown` if a deadline ends a target whose kind was never listed completely. */
   #unlistedVerdict(ending: readonly GatedTarget[]): Verdict | undefined {
     const unlisted = ending.find(
       (gated) => !this.#targets.isAbsenceKnown(gated) && this.store.get(gated.target) === undefined,
@@ -468,12 +468,12 @@ export class Gate {
   }
 
   /**
-   * Handles denied access (403). The gate ends if it may not send requests to pods, or may not list a target that was
-   * never listed. Access to a listed target has `withdrawnMs` to return. For other kinds, the denial is logged.
+   * Handles denied access (403). The gate ends if it may not send requests to pods, or may not list a target for the
+   * first time. Access to a listed target may return within `withdrawnMs`. Denied access to other kinds is logged.
    */
   #handleRefusal(event: FeedEvent & { type: 'REFUSED' }): void {
     const { message } = event
-    // Without a kind, requests to pods were refused, not a watch.
+    // A refusal without a kind is about requests to pods.
     if (event.kind === undefined) {
       this.#finish(deniedVerdict('unknown', { name: '', isAsked: true, wasReadable: true, message }))
       return
@@ -495,7 +495,7 @@ export class Gate {
     const { name, index } = gated
     if (this.#health.isWithdrawn(event)) return
     if (this.store.listState(request) !== 'complete') {
-      // If an object that an operator deployed cannot be read, the report of the operator counts.
+      // If a deployed object cannot be read, the report of its operator counts.
       if (gated.target.deployedBy === undefined)
         this.#finish(deniedVerdict('misconfigured', { name, wasReadable: false, message: event.message }))
       return
@@ -506,8 +506,8 @@ export class Gate {
   }
 
   /**
-   * Ends the gate when no target is open, when a target fails in the hold, or `failFastMs` after the first failure.
-   * Ends it earlier if an outage lasts too long or a line of `http-checks` turns out to be a mistake.
+   * Ends the gate if no target is open, a target has failed in the hold, or `failFastMs` have passed since the first
+   * failure. Also if an outage lasts too long, or a line of `http-checks` is a mistake.
    * @param isConfirmed whether the watches have answered since every target became ready
    */
   #conclude(isConfirmed = false): void {
@@ -526,8 +526,8 @@ export class Gate {
   }
 
   /**
-   * The verdict of the target with the gravest outcome. Among equally grave targets, the one that ended first decides, then
-   * the order of the input. A target that only waits for another one does not decide, and is not counted.
+   * The verdict of the target with the gravest outcome. If several targets have this outcome, the target that ended
+   * first decides. Targets that only wait for another target do not count.
    */
   get #verdictOfTargets(): Verdict {
     const { all } = this.#targets
@@ -545,8 +545,8 @@ export class Gate {
   }
 
   /**
-   * If all targets are ready, but no pod has a container that `expect-images` names, the first target fails. If access
-   * to an object that the targets need is denied, the gate ends as unknown instead.
+   * Fails the first target if all targets are ready, but no pod has a container with a name in `expect-images`. If
+   * access to needed objects is denied, the gate ends as `unknown` instead.
    */
   #failMissingContainers(): void {
     const { all } = this.#targets
@@ -566,14 +566,14 @@ export class Gate {
   }
 
   /**
-   * Ends the gate with its verdict. A ready one must wait until every needed watch is healthy and has just answered: a
-   * target may have failed during an outage, or while a connection was dead.
+   * Ends the gate with a verdict. The verdict `ready` waits until every needed watch is healthy and has just answered:
+   * a target may have failed during an outage, or while a connection was dead.
    * @param isConfirmed whether the watches have answered since every target became ready
    */
   #finishIfConfirmed(verdict: Verdict, isConfirmed: boolean): void {
     if (verdict.outcome === 'ready') {
       const { holding } = this.#targets
-      // In the hold, the last questions must be answered too.
+      // The last requests of the hold must be answered too.
       if (holding !== undefined && (this.#now < holding.until || this.questions.length > 0)) {
         this.#readySince = undefined
         return
@@ -596,11 +596,11 @@ export class Gate {
     this.#readySince = undefined
     this.#targets.holding = { since: this.#now, until: this.#now + holdMs }
     this.#log({ kind: 'note', text: `everything is ready: it must stay so for ${duration(holdMs)}` })
-    // In the hold, pods that have answered are asked again.
+    // During the hold, pods that have answered get requests again.
     this.#assessor.assess(this.#targets.all)
   }
 
-  /** When the watches must confirm that every target is ready; Infinity while that is not so, and during an outage. */
+  /** When the watches must confirm that every target is ready. Infinity if one is not ready or during an outage. */
   get #confirmAt(): number {
     return this.#readySince === undefined || this.#isUnavailable ? Infinity : this.#readySince
   }
@@ -610,7 +610,7 @@ export class Gate {
     return this.#health.isUnavailable(this.#targets.neededRequests)
   }
 
-  /** The needed watches that did not answer shortly before the moment at which every target became ready. */
+  /** The needed watches without an answer since shortly before every target became ready. */
   get #silentWatches(): readonly WatchRequest[] {
     return this.#health.silentWatches(this.#readySince ?? this.#now, this.#targets.neededRequests, this.requests)
   }
@@ -622,9 +622,8 @@ export class Gate {
 }
 
 /**
- * Whether the gate assesses its targets once for two consecutive events: they have the same time, and both are
- * deletions or both report what exists. A deleted pod may explain a failure that must be assessed first. Events of
- * other types depend on earlier assessments.
+ * Whether two consecutive events share one assessment of the targets. They must have the same time, and both must be
+ * deletions or both reports of objects: a deleted pod may explain a failure that must be assessed first.
  */
 function mayAssessTogether(before: FeedEvent, event: FeedEvent): boolean {
   if (before.at !== event.at) return false

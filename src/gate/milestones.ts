@@ -1,58 +1,55 @@
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import { timestampUnitMs } from '../lifecycle/proof.ts'
 
-/**
- * The milestones of one target, which are reached in order. A reached milestone is lost only when a ready target is no
- * longer ready.
- */
+/** The progress of a target through its milestones. Milestones are lost only if a ready target is no longer ready. */
 export interface MilestoneProgress {
-  /** All milestones, in their order. */
+  /** The names of all milestones, in order. */
   readonly names: readonly string[]
   /** The reached milestones, in the order of `names`. */
   readonly reached: readonly ReachedMilestone[]
-  /** The milestones of the last assessment. */
+  /** The milestones in the last assessment. */
   readonly present: readonly Milestone[]
-  /** The highest count of each counter: only a higher one is progress. */
+  /** The highest count of each counter: only a higher count is progress. */
   readonly highest: ReadonlyMap<string, number>
-  /** When the counters were restarted. */
+  /** When the counters were last restarted. */
   readonly restartedAt?: number
 }
 
 interface ReachedMilestone {
   readonly at: number
-  /** When an object shows that it was reached. Only reports contain it: no clock depends on it. */
+  /** When the milestone was reached, by a timestamp of an object. Only for reports: no clock depends on this moment. */
   readonly shownAt?: number | undefined
 }
 
-/** The milestone of the hold: a target reaches it if it stays ready until the hold ends. */
+/** The milestone of the hold: a target reaches `held` if it stays ready until the hold ends. */
 export const held = 'held'
 
 export function createMilestones(names: readonly string[]): MilestoneProgress {
   return { names, reached: [], present: [], highest: new Map() }
 }
 
-/** The first milestone that is not reached; undefined when all are. */
+/** The first milestone that is not reached; undefined if all are reached. */
 export function currentMilestone({ names, reached }: MilestoneProgress): string | undefined {
   return names[reached.length]
 }
 
-/** When the wait for the current milestone began; undefined: at the gate's start. */
+/** When the wait for the current milestone began. Undefined: at the gate's start. */
 export function waitingSince({ reached, restartedAt }: MilestoneProgress): number | undefined {
   const last = reached.at(-1)?.at
   return restartedAt === undefined ? last : Math.max(restartedAt, last ?? 0)
 }
 
-/** When an assessment was made. Moments are milliseconds since the epoch. */
+/** The time of an assessment. Moments are milliseconds since the epoch. */
 interface AssessmentTime {
   readonly now: number
   readonly startedAt: number
-  /** The first assessment of an object that existed when the gate began: it reached its milestones before the gate. */
+  /** The first assessment of an object from before the gate: milestones that are done were reached before the gate. */
   readonly isFirstSight: boolean
 }
 
 /**
- * Updates the progress after a new assessment.
- * @returns the progress, the milestones reached now, and whether a milestone or a counter moved
+ * Updates the progress by an assessment.
+ * @returns the progress, the newly reached milestones, and whether a milestone or a counter has moved
  */
 export function updateMilestones(
   before: MilestoneProgress,
@@ -63,7 +60,7 @@ export function updateMilestones(
   const open = waiting.findIndex((name) => (findMilestone(milestones, name)?.state ?? 'open') === 'open')
   const passed = open < 0 ? waiting : waiting.slice(0, open)
   const counts = [...milestones.map(({ name, count }) => [name, count?.done ?? 0] as const), ...counters]
-  // If fewer pods are wanted than before, the counts so far are no reference any more.
+  // If fewer pods are wanted than before, the earlier counts do not matter any more.
   const reference = wantedPods(milestones) < wantedPods(before.present) ? new Map(counts) : before.highest
   const higher = counts.filter(([name, count]) => count > (reference.get(name) ?? 0))
   const at = when.isFirstSight ? when.startedAt : when.now
@@ -83,8 +80,8 @@ export function updateMilestones(
 }
 
 /**
- * When an object shows that a milestone was reached, in whole seconds: not after `now`, and not before the gate's start
- * if the gate saw the milestone open. Undefined for a moment in the future: the clock of its writer is wrong.
+ * Limits the moment at which an object shows that a milestone was reached: not after `now` and, if the gate saw the
+ * milestone open, not before the gate's start. Undefined for a moment in the future, because its clock is wrong.
  */
 function toShownMoment(at: number | undefined, { now, startedAt, isFirstSight }: AssessmentTime): number | undefined {
   if (at === undefined || at <= 0 || at >= now + timestampUnitMs) return undefined
@@ -97,24 +94,24 @@ function wantedPods(milestones: readonly Milestone[]): number {
   return findMilestone(milestones, 'ready')?.count?.total ?? 0
 }
 
-/** Restarts all counters, for example because they now count the pods of another revision. */
+/** Restarts all counters, for example for the pods of another revision. */
 export function restartCounters(before: MilestoneProgress, now: number): MilestoneProgress {
   return { ...before, highest: new Map(), restartedAt: now }
 }
 
-/** The progress of a target that stayed ready for the whole hold; undefined if it has no milestone `held`. */
+/** The progress of a target that stayed ready until the end of the hold. Undefined without a milestone `held`. */
 export function finishHold(before: MilestoneProgress, message: string, at: number): MilestoneProgress | undefined {
   return before.names.at(-1) === held ? finishMilestones(before, message, at) : undefined
 }
 
-/** The progress of a target that is no longer ready: its first open milestone and all later ones are lost. */
+/** The progress of a target that is no longer ready: its first open milestone and all later milestones are lost. */
 export function loseMilestones(before: MilestoneProgress, { milestones }: Assessment, now: number): MilestoneProgress {
   const open = before.names.findIndex((name) => findMilestone(milestones, name)?.state === 'open')
   const reached = open < 0 ? before.reached : before.reached.slice(0, open)
   return { ...restartCounters(before, now), reached }
 }
 
-/** The progress of a target that is ready without its object: the last milestone is done, the others are skipped. */
+/** The progress of a target that is ready without an object: the last milestone is done, the others are skipped. */
 export function finishMilestones(before: MilestoneProgress, message: string, at: number): MilestoneProgress {
   const { names, reached } = before
   const remaining = names.slice(reached.length).map((name): Milestone => {
@@ -124,7 +121,7 @@ export function finishMilestones(before: MilestoneProgress, message: string, at:
   return { ...before, reached: [...reached, ...remaining.map(() => ({ at }))], present: [...others, ...remaining] }
 }
 
-/** The state of a milestone in an assessment. */
+/** The milestone with this name in an assessment. */
 export function findMilestone(milestones: readonly Milestone[], name: string): Milestone | undefined {
   return milestones.findLast((milestone) => milestone.name === name)
 }

@@ -3,31 +3,31 @@ import type { Target } from '../plan/target.ts'
 import { type ReasonCode, type ReasonDetails, sentenceOfReason, traitsOf } from '../reasons/reasons.ts'
 import { type HintFacts, joinSubject, type Sentence } from '../reasons/spec.ts'
 
-/** All outcomes except `ready`, the gravest first. An outcome without a judgement is graver than a failure. */
+/** All outcomes except `ready`, the gravest first. If the gate could not judge, this is graver than a failure. */
 const badOutcomes = ['cancelled', 'unknown', 'misconfigured', 'failed', 'superseded', 'stalled', 'timed-out'] as const
 
-/** How a gate ends, the gravest first. */
+/** The outcomes of a gate, the gravest first. */
 export const outcomes = [...badOutcomes, 'ready'] as const
 export type Outcome = (typeof outcomes)[number]
 
-/** How a target ends, the gravest first; `progressing`: it is open when the gate ends. */
+/** The outcomes of a target, the gravest first. `progressing`: the target was open when the gate ended. */
 export const targetOutcomes = [...badOutcomes, 'progressing', 'ready'] as const
 export type TargetOutcome = (typeof targetOutcomes)[number]
 
-/** An outcome with its reason (empty on ready), one line for people, and the facts that its hint is made from. */
+/** An outcome with its reason (empty for `ready`), a readable message, and facts for the hint. */
 export interface Verdict<O extends TargetOutcome = Outcome> {
   readonly outcome: O
   readonly reason: ReasonCode | ''
   readonly message: string
-  /** How the message follows the name of its target; by default as a clause. */
+  /** How the message follows the name of the target. By default, as a clause. */
   readonly form?: Sentence['form']
   /** The denied access, if it ended the gate. */
   readonly denied?: HintFacts['denied']
-  /** The kinds that the API server could not read, if that ended the gate although the server answers. */
+  /** The kinds that cannot be read, if this outage ended the gate although the API server answers. */
   readonly unreadable?: HintFacts['unreadable']
 }
 
-/** A verdict with the message that belongs to its reason. */
+/** Creates a verdict with the message of its reason. */
 export function verdictOf<O extends TargetOutcome, Reason extends ReasonCode>(
   outcome: O,
   reason: Reason,
@@ -37,7 +37,7 @@ export function verdictOf<O extends TargetOutcome, Reason extends ReasonCode>(
   return { outcome, reason, message: text, form }
 }
 
-/** The verdict of a target that does not exist. `timeoutMs`: the timeout of the milestone `created`. */
+/** The verdict of a target that does not exist. @param timeoutMs the timeout of the milestone `created` */
 export function absentVerdict<O extends TargetOutcome>(
   outcome: O,
   { selector, hook }: Target,
@@ -50,25 +50,25 @@ export function absentVerdict<O extends TargetOutcome>(
   })
 }
 
-/** The verdict of a target that the gate cannot read, or can no longer read. */
+/** The verdict if access to a target is denied. */
 export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: ReasonDetails['forbidden']): Verdict<O> {
   const access = [parseDeniedAccess(detail.message) ?? []].flat()
   const { wasReadable } = detail
   return { ...verdictOf(outcome, 'forbidden', detail), denied: { wasReadable, access } }
 }
 
-/** The outcome of several gates: the gravest. */
+/** The gravest outcome of several gates. */
 export function gravestOutcome(ofGates: readonly Outcome[]): Outcome {
   return outcomes.find((outcome) => ofGates.includes(outcome)) ?? 'ready'
 }
 
-/** Whether a target with the outcome `cause` may be why another target has `outcome`: `cause` must be at least as grave. */
+/** Whether a target with the outcome `cause` may be the cause of another target's outcome: it must be as grave. */
 export function isCause(cause: TargetOutcome, outcome: TargetOutcome): boolean {
   const mayWait = ['progressing', 'failed', 'stalled', 'timed-out'].includes(outcome)
   return mayWait && targetOutcomes.indexOf(cause) <= targetOutcomes.indexOf(outcome)
 }
 
-/** The conclusion of the first target with the gravest outcome; undefined if every outcome is `ready` or `progressing`. */
+/** The verdict of the first target with the gravest outcome. Undefined if all outcomes are `ready` or `progressing`. */
 export function worstVerdict(
   targets: readonly (Pick<Verdict<TargetOutcome>, 'outcome' | 'reason' | 'message' | 'form'> & {
     readonly name: string
@@ -83,10 +83,7 @@ export function worstVerdict(
   return { outcome, reason, message: `${joinSubject(name, { text: message, form })}${others}` }
 }
 
-/**
- * Whether the job passes: the gate is ready or, with `on-superseded: pass`, each target is ready or superseded. A target that was
- * rolled back never passes.
- */
+/** Whether the job passes: the gate is ready or, with `on-superseded: pass`, superseded. A rollback never passes. */
 export function isPassing(
   {
     outcome,

@@ -6,27 +6,26 @@ import type { MilestoneProgress } from './milestones.ts'
 import { type Verdict, verdictOf } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
 
-/** The facts about a target that decide how old its present version may be (`require-change`). */
+/** The facts that decide how old the present version of a target may be (`require-change`). */
 interface VersionContext {
   readonly target: Pick<Target, 'clocks' | 'applied'>
   readonly rule: Pick<Rule, 'changedAt'>
   readonly settings: Pick<GateSettings, 'startedAt' | 'requireChangeMs'>
 }
 
-/** The `require-change` of a target in milliseconds: that of its reference, else that of the gate; 0 if there is none. */
+/** The `require-change` of a target in milliseconds: from its reference, else from the gate. 0: any age is accepted. */
 function requiredMsOf({ target, settings }: VersionContext): number {
   return target.clocks.requireChangeMs ?? settings.requireChangeMs
 }
 
-/** Whether `require-change` limits the age of a target. It does not for kinds without pods, whose age is only reported. */
+/** Whether `require-change` limits the age of a target. For kinds without pods, the age is only reported. */
 export function isChangeRequired(context: VersionContext): boolean {
   return context.rule.changedAt !== undefined && requiredMsOf(context) > 0
 }
 
 /**
- * The verdict of a target whose present version is older than `require-change` permits. Undefined if it is younger, if its age
- * is unknown or if no age is required.
- * @param changedAt when the target got its present version, in milliseconds since the epoch
+ * The verdict if the present version of a target is older than `require-change` permits.
+ * @param changedAt when the present version began, in milliseconds since the epoch; undefined if unknown
  */
 export function unchangedVerdict(
   changedAt: number | undefined,
@@ -38,22 +37,22 @@ export function unchangedVerdict(
   return verdictOf('failed', 'not-changed', { ageMs, requiredMs, applied: context.target.applied })
 }
 
-/** The facts about the state of a target from which the age of its present version follows. */
+/** The state of a target, as far as it shows the age of the present version. */
 interface VersionState {
   readonly readyAt?: number | undefined
   readonly seen?: { readonly changedAt?: number | undefined; readonly existedBefore: boolean }
   readonly milestones: Pick<MilestoneProgress, 'reached'>
 }
 
-/** The age of a target's present version, as the report contains it. */
+/** The age of the present version, as in the report. */
 interface VersionAge {
   readonly changedAt?: number
   readonly change?: 'recent' | 'none'
 }
 
 /**
- * The age of a target's present version, for the report. `change` is `recent` within `require-change`, by default an hour. It is
- * `none` for an older version if `require-change` rejects it or if the target was always ready.
+ * The age of the present version of a target, for the report. `recent`: the version began within `require-change` (by
+ * default an hour) before the gate. `none`: it is older, and was always ready or is rejected by `require-change`.
  */
 export function versionAge(state: VersionState, context: VersionContext): VersionAge {
   const { changedAt } = state.seen ?? {}
@@ -64,13 +63,13 @@ export function versionAge(state: VersionState, context: VersionContext): Versio
   return isOld || unchangedVerdict(changedAt, context) !== undefined ? { changedAt, change: 'none' } : { changedAt }
 }
 
-/** Whether a target was ready when the gate first saw it, and has stayed ready. */
+/** Whether a target was ready when the gate first saw it, and has been ready since. */
 function wasReadyAtFirstSight({ readyAt, seen, milestones }: VersionState, { settings }: VersionContext): boolean {
   const wasReachedBefore = milestones.reached.every(({ at }) => at === settings.startedAt)
   return readyAt !== undefined && seen?.existedBefore === true && wasReachedBefore
 }
 
-/** The message of a ready target. It begins with `unchanged for 3 d` if the target has certainly not changed for long. */
+/** The message of a ready target. If its version is old, the message begins with `unchanged for 3 d`. */
 export function readyMessage(message: string, state: VersionState, context: VersionContext): string {
   const { changedAt, change } = versionAge(state, context)
   const isUnchanged = changedAt !== undefined && change === 'none'

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { reasonCodes } from '../reasons/reasons.ts'
 import { outcomes, targetOutcomes } from './outcome.ts'
 
-// The schema of the report. The types of records (run-record.ts) are made from it. Its texts are raw: renderers escape
-// them. Only code that reads reports loads this module, because loading zod takes 40 ms.
+// The schema of the report, from which the types of records (run-record.ts) are derived. Texts in a report are raw:
+// renderers escape them. Only code that reads reports loads this module, because loading zod takes 40 ms.
 
 const moment = z.iso.datetime().describe('A moment in UTC, ISO 8601')
 const reason = z.enum(['', ...reasonCodes]).meta({ id: 'Reason', description: 'Why; empty on ready' })
@@ -111,7 +111,7 @@ const target = z
   })
   .meta({ id: 'Target' })
 
-/** A merged report may be forged, and users run its command: only undo commands without shell syntax are accepted. */
+/** Matches undo commands without shell syntax: a merged report may be forged, and users may run its command. */
 const undoCommands =
   /^(?:(?:kubectl(?: --context [\w.:/@+=-]+)? rollout undo|helm(?: --kube-context [\w.:/@+=-]+)? rollback)(?: [\w./=-]+)+(?: && (?!$))?)*$/
 
@@ -167,7 +167,7 @@ const run = z
   })
   .meta({ id: 'Run' })
 
-/** The report for machines. Fields may be added to schema 1; none is renamed or removed. */
+/** The report as JSON. Fields may be added to schema 1, but no field is renamed or removed. */
 export const reportSchema = z.object({
   schema: z.literal(1),
   outcome: z.enum(outcomes),
@@ -202,7 +202,7 @@ export const reportSchema = z.object({
   targets: z.array(target),
 })
 
-/** The report of a single check (`why --json`). This schema is published: it accepts the report of a gate too. */
+/** The report of a single check (`why --json`). This is the published schema, because it also accepts gate reports. */
 export const singleCheckSchema = reportSchema.extend({
   outcome: z
     .enum(targetOutcomes)
@@ -214,8 +214,8 @@ export const singleCheckSchema = reportSchema.extend({
 export type Report = z.infer<typeof reportSchema>
 export type SingleCheckReport = z.infer<typeof singleCheckSchema>
 
-/** The schema of the report as JSON Schema (draft 2020-12), which `npm run docs` writes to schemas/report.schema.json. */
+/** The JSON Schema (draft 2020-12) of the report. `npm run docs` writes it to schemas/report.schema.json. */
 export function reportJsonSchema(): object {
-  // `input` leaves objects open: readers of schema 1 must accept fields that are added later.
+  // With `input`, objects may have other fields: readers of schema 1 must accept fields that are added later.
   return { ...z.toJSONSchema(singleCheckSchema, { io: 'input' }), title: 'Rollout Gate report' }
 }

@@ -14,10 +14,10 @@ import type { Outcome, TargetOutcome, Verdict } from './outcome.ts'
 import type { SingleCheckReport } from './report-schema.ts'
 import type { Entry } from './timeline-entries.ts'
 
-/** The fields that are moments: milliseconds since the epoch in a record, ISO 8601 in a report. */
+/** The names of fields with moments. A record contains milliseconds since the epoch, a report ISO 8601. */
 export const moments = ['at', 'changedAt', 'endedAt', 'finishedAt', 'firstSeen', 'since', 'startedAt'] as const
 
-/** A part of a report as records contain it: its moments are numbers. */
+/** A part of a report as in a record: its moments are numbers. */
 type Recorded<T> = T extends readonly (infer Each)[]
   ? readonly Recorded<Each>[]
   : T extends object
@@ -28,7 +28,7 @@ type Recorded<T> = T extends readonly (infer Each)[]
       }
     : T
 
-/** A report as it is read. */
+/** The content of a report file, with moments as numbers. */
 export type ReadReport = Recorded<SingleCheckReport>
 type ReadTarget = ReadReport['targets'][number]
 type ReadProblem = ReadTarget['problems'][number]
@@ -38,63 +38,63 @@ type ReadAnswer = ReadRequest['answers'][number]
 
 export type MilestoneRecord = Omit<ReadTarget['milestones'][number], 'seconds'>
 
-/** Evidence as text from the cluster. */
+/** Evidence: text from the cluster. */
 export interface Evidence extends ReadEvidence {
-  /** The lines of the text with their moments, if they are events. */
+  /** The events in the text, with their moments; absent for other evidence. */
   readonly events?: readonly { readonly at: number; readonly text: string }[]
-  /** The text is not a log, but why it could not be read. */
+  /** The log could not be read, and the text contains the reason. */
   readonly isUnread?: true
 }
 
-/** A problem as it is reported. */
+/** A problem in a record. */
 export interface ProblemRecord extends ReadProblem {
   /** The container is an init container. */
   readonly isInit?: boolean
   readonly evidence: readonly Evidence[]
 }
 
-/** What happened to a target. */
+/** A target in a record: its outcome, milestones and problems. */
 export interface TargetRecord extends Omit<ReadTarget, 'log'> {
   readonly milestones: readonly MilestoneRecord[]
   readonly problems: readonly ProblemRecord[]
   readonly clocks?: TargetClocks
-  /** The hint for places without container logs, if `hint` quotes a line of one. */
+  /** The hint without log lines, if `hint` quotes a line of a container log. */
   readonly hintWithoutLog?: string
-  /** The notes that are also shown as warnings. */
+  /** The notes that are also warnings. */
   readonly warnings?: readonly string[]
   /** See `Assessment.hasRun`. */
   readonly hasRun?: boolean
-  /** What serves, and whether an undo restores what ran before; only of a target that failed, stalled or timed out. */
+  /** What serves, and whether an undo restores it. Only for a target that failed, stalled or timed out. */
   readonly undo?: Undo
   readonly deployedBy?: Target['deployedBy']
   readonly hook?: Hook
   readonly release?: ReleaseHistory
 }
 
-/** A problem with the facts that its texts, hint and evidence are made from. They stay in the process. */
+/** A problem in a record, with the facts for its texts, hint and evidence. No report contains these facts. */
 export interface JudgedProblem extends ProblemRecord {
   readonly basis: Problem
 }
 
-/** A target as the gate judged it: its record, and what diagnosis reads. */
+/** A target in a record, with the facts for the diagnosis. No report contains these facts. */
 export interface JudgedTargetRecord extends TargetRecord {
   readonly problems: readonly JudgedProblem[]
   readonly basis: {
     readonly target: Target
-    /** The objects that led to its verdict; absent if the store still contains them. */
+    /** The objects that explain the verdict. Absent for an open target: then the store contains the objects. */
     readonly snapshot?: EvidenceSnapshot
     /** See `UndoRule.availableRevision`. */
     readonly availableRevision?: number | undefined
   }
 }
 
-/** The fields by which the record of a waiting target names its cause, the target that it only waits for. */
+/** The fields in the record of a waiting target that name its cause: the target that it waits for. */
 export function causeFields(cause: NamedTarget, { namespace }: NamedTarget) {
   const isElsewhere = cause.namespace !== undefined && cause.namespace !== namespace
   return { causedBy: targetId(cause), ...(isElsewhere && { causedByNamespace: cause.namespace }) }
 }
 
-/** The target that this one only waits for. */
+/** The record of the target that a waiting target waits for. */
 export function causeOf<T extends TargetRecord>(target: TargetRecord, targets: readonly T[]): T | undefined {
   const { causedBy, causedByNamespace = target.namespace, gate } = target
   if (causedBy === undefined) return undefined
@@ -103,28 +103,28 @@ export function causeOf<T extends TargetRecord>(target: TargetRecord, targets: r
   )
 }
 
-/** A gate whose report was merged with others, or is missing. */
+/** A gate in a merged report. Its own report may be missing. */
 export type GateRecord = Omit<NonNullable<ReadReport['gates']>[number], 'durationSeconds'>
 
 /** The workflow run of a gate. */
 export type WorkflowRunRecord = NonNullable<ReadReport['run']>
 
-/** One answer to a line of `http-checks`. Its texts are hostile: renderers escape them. */
+/** An answer to a line of `http-checks`. Its texts may be hostile: renderers escape them. */
 export interface AnswerRecord extends ReadAnswer {
   readonly location?: string | undefined
 }
 
-/** A line of the input `http-checks`, with the answers. */
+/** A line of the input `http-checks`, with its answers. */
 export interface RequestRecord extends ReadRequest {
   readonly answers: readonly AnswerRecord[]
 }
 
-/** The results of the checks after the targets were ready. */
+/** The results of the checks after all targets were ready. */
 export interface CheckRecords extends Pick<ReadReport, 'hold'> {
   readonly httpChecks?: readonly RequestRecord[]
 }
 
-/** Everything that happened, and how the gate ended: the only input of the renderers. Moments are milliseconds since the epoch. */
+/** All events and results of a gate: the only input of the renderers. Moments are milliseconds since the epoch. */
 export interface RunRecord<T extends TargetRecord = TargetRecord, O extends TargetOutcome = TargetOutcome>
   extends Omit<ReadReport, 'schema' | 'durationSeconds' | keyof CheckRecords>,
     CheckRecords {
@@ -133,14 +133,14 @@ export interface RunRecord<T extends TargetRecord = TargetRecord, O extends Targ
   readonly entries: readonly Entry[]
   readonly timeoutMs?: number
   readonly stallTimeoutMs?: number
-  /** All moments of a merged record are shifted as if the gates had started together. */
+  /** In a merged record: the gates. All moments are shifted as if the gates had started together. */
   readonly gates?: readonly GateRecord[]
 }
 
-/** A record whose gate has ended. */
+/** The record of a gate that has ended. */
 export type EndedRunRecord<T extends TargetRecord = TargetRecord> = RunRecord<T, Outcome>
 
-/** A record as the gate judged it: what happened, and what diagnosis reads. */
+/** The record of a gate before the diagnosis, with the facts for the diagnosis. */
 export interface JudgedRunRecord extends RunRecord<JudgedTargetRecord> {
   readonly basis?: Pick<Verdict, 'denied' | 'unreadable'>
 }
@@ -152,7 +152,7 @@ type Unwritten =
   | Exclude<keyof Evidence, keyof ReadEvidence>
   | Exclude<keyof AnswerRecord, keyof ReadAnswer>
 
-/** The fields of a record that no report contains: only the process of the gate needs them. */
+/** The fields of a record that no report contains, because only the process of the gate needs them. */
 export const unwritten: Readonly<Record<Unwritten, true>> = {
   basis: true,
   clocks: true,
@@ -177,7 +177,7 @@ export function isEndedRecord<T extends TargetRecord>(record: RunRecord<T>): rec
   return record.outcome !== 'progressing'
 }
 
-/** The list; undefined if it is empty, since a record omits empty lists. */
+/** Returns undefined for an empty list, because a record omits empty lists. */
 export function undefinedIfEmpty<T>(list: readonly T[] | undefined): readonly T[] | undefined {
   return list?.length ? list : undefined
 }
@@ -197,7 +197,7 @@ export function pendingRecord(now: number): RunRecord {
   return { ...openConclusion, startedAt: now, finishedAt: now, cluster, targets: [], entries: [] }
 }
 
-/** The conclusion of a gate that is open. */
+/** The outcome, reason and message of an open gate. */
 export const openConclusion = { outcome: 'progressing', reason: '', message: '' } as const
 
 /** The record of invalid input. */

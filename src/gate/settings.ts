@@ -10,41 +10,41 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly startedAt: number
   /** The input `timeout`; see `gateTimeoutMs`. */
   readonly timeoutMs: number
-  /** If so, a longer timeout of a reference does not extend `timeoutMs`. */
+  /** If true, a longer timeout of a reference does not extend `timeoutMs`. */
   readonly isTimeoutSetByUser: boolean
   readonly stallTimeoutMs: number
-  /** If so, a stall hold does not stop the stall clock. */
+  /** If true, a stall hold does not stop the stall clock. */
   readonly isStallTimeoutSetByUser: boolean
   readonly milestoneTimeoutsMs: Readonly<Record<string, number>>
   readonly failFast: boolean
   readonly onSuperseded: 'fail' | 'pass'
-  /** How long the change of a target may take to arrive; 0: the gate does not wait for a change. */
+  /** The maximum time until the change of a target arrives. 0: the gate does not wait for a change. */
   readonly awaitChangeMs: number
-  /** How long a revision (`--revision`) may take to arrive. */
+  /** The maximum time until an awaited revision (`--revision`) arrives. */
   readonly awaitRevisionMs: number
-  /** The maximum age that the version of a target with pods may have when the gate begins; 0: any age. */
+  /** The maximum age of the version of a target with pods when the gate begins. 0: any age. */
   readonly requireChangeMs: number
-  /** The image digests that each container must run; if empty, every image is accepted. */
+  /** The image digests that the containers must run. If empty, every image is accepted. */
   readonly expectImages: ExpectedImages
   readonly context: string
   readonly serverVersion: string
   /** The server's clock minus the runner's, in milliseconds. */
   readonly serverOffsetMs: number
-  /** Annotations that changed what is gated: `rollout-gate/skip of deployment/db`. */
+  /** The annotations that changed what is gated: `rollout-gate/skip of deployment/db`. */
   readonly annotations?: readonly string[]
   /** See `RunRecord.healthCheckKinds`. */
   readonly healthCheckKinds?: readonly string[]
   /** No target ends, and the gate has no verdict. Used for `single-check` and `view`. */
   readonly givesNoVerdict?: boolean
-  /** When a single check ends although lists are missing: milliseconds since the epoch. */
+  /** When a single check ends even if lists are missing, in milliseconds since the epoch. */
   readonly singleCheckEndsAt?: number | undefined
   /** The gate continues to watch after its verdict. Used for `recording`. */
   readonly continuesAfterVerdict?: boolean
 }
 
 /**
- * What a gate is run for. `gate`: it ends with its verdict. `recording`: it continues after its verdict. `single-check`: it shows
- * the present state once and ends (`why`). `view`: it shows every state and never ends by itself (`trace`, `changes`).
+ * The purpose of a gate. `gate`: ends with a verdict. `recording`: continues after the verdict. `single-check`: shows
+ * the present state once and ends (`why`). `view`: shows every state and never ends by itself (`trace`, `changes`).
  */
 export type Purpose = 'gate' | 'recording' | 'single-check' | 'view'
 
@@ -68,14 +68,14 @@ export function settingsForPurpose(purpose: Purpose, settings: GateSettings, sin
   return purpose === 'single-check' ? { ...withoutVerdict, isSingleCheck: true, singleCheckEndsAt } : withoutVerdict
 }
 
-/** The timeout of a milestone: that of the reference, else that of the gate; 0 if there is none. */
+/** The timeout of a milestone, from the reference, else from the gate. 0: no timeout. */
 export function milestoneTimeoutMs(name: string, { clocks }: Target, settings: GateSettings): number {
   const own = clocks.milestoneTimeoutsMs ?? {}
   const timeouts = Object.hasOwn(own, name) ? own : settings.milestoneTimeoutsMs
   return Object.hasOwn(timeouts, name) ? (timeouts[name] ?? 0) : 0
 }
 
-/** The settings that come from files, from the cluster or from the header of a recording, and not from inputs. */
+/** The settings that do not come from inputs, but from files, the cluster or the header of a recording. */
 type ClusterSettings = Pick<
   GateSettings,
   | 'startedAt'
@@ -88,7 +88,7 @@ type ClusterSettings = Pick<
   | 'healthCheckKinds'
 >
 
-/** The settings of a live run and of its replay. */
+/** Creates the settings of a live run or of its replay. */
 export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSettings {
   return {
     timeoutMs: inputs.timeoutMs,
@@ -108,7 +108,7 @@ export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSetti
   }
 }
 
-/** The gate's timeout in milliseconds; 0: none. Unless the user set it, it is at least the longest timeout of a target. */
+/** The timeout of the gate in milliseconds; 0: none. By default, at least the longest timeout of a target. */
 export function gateTimeoutMs(
   { timeoutMs, isTimeoutSetByUser }: Pick<GateSettings, 'timeoutMs' | 'isTimeoutSetByUser'>,
   targets: readonly Pick<Target, 'clocks'>[],

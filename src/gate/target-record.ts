@@ -24,25 +24,19 @@ import {
 } from './target-state.ts'
 import { problemHeadline, remarksOf } from './timeline-entries.ts'
 
-/**
- * What an open target waits for, in a few words: another target, the end of its problem, or its next milestone; and why its stall
- * clock is stopped.
- */
+/** Describes in a few words what an open target waits for, and why its stall clock is stopped. */
 export function describeOpen(gated: GatedTarget, cause: GatedTarget | undefined): string {
   const { state, target } = gated
   const [problem] = problemsUnlessReady(state)
   if (cause !== undefined) return `waits for ${cause.name}`
   const description = describeState(state)
-  // If the state is the sentence of the problem, it says more than the headline.
+  // If the state is the sentence of the problem, this sentence contains more than the headline.
   const isState = problem === undefined || sentenceOf(problem).text === description
   const hold = hasStallHold(gated, () => false) ? `; ${state.assessment?.stallHold}` : ''
   return `${isState ? description : problemHeadline(problem, target)}${hold}`
 }
 
-/**
- * The record of a target for the record of the run.
- * @param cause the target that it only waits for
- */
+/** Creates the record of a target. @param cause the target that it waits for, if this is the only reason */
 export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?: GatedTarget): JudgedTargetRecord {
   const { state, target } = gated
   const { assessment, milestones } = state
@@ -84,7 +78,7 @@ export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?:
   }
 }
 
-/** The state of an open or ready target as text; `form` is how the text follows the target's name (`joinSubject`). */
+/** The state of an open or ready target as text; `form` is how the text follows the name (see `joinSubject`). */
 function openStatement(gated: GatedTarget, problem: Problem | undefined): Pick<Verdict, 'message' | 'form'> {
   const { state } = gated
   const message =
@@ -96,7 +90,7 @@ function openStatement(gated: GatedTarget, problem: Problem | undefined): Pick<V
   return { message, form: objectOf(state) === undefined && wasDeleted(state) ? 'predicate' : 'clause' }
 }
 
-/** A problem for the report, with its sentence. */
+/** Creates the record of a problem. */
 export function recordProblem(problem: Problem, target: Target): JudgedProblem {
   const { reason, subject, isElsewhere, container, isInit, firstSeenAt, count } = problem
   return {
@@ -115,7 +109,7 @@ export function recordProblem(problem: Problem, target: Target): JudgedProblem {
   }
 }
 
-/** The milestones of a target with this outcome for the report. `isHolding`: the hold has begun. */
+/** Creates the records of the milestones of a target. @param isHolding the hold has begun */
 export function milestoneRecords(
   { names, reached, present }: MilestoneProgress,
   outcome: TargetOutcome,

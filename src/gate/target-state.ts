@@ -14,10 +14,10 @@ import { createMilestones, type MilestoneProgress } from './milestones.ts'
 import type { TargetOutcome, Verdict } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
 
-/** The constant facts about a target. A step (`target-step.ts`) reads them: it returns the state after an event. */
+/** The constant facts about a target that a step (`target-step.ts`) reads. */
 export interface StepContext {
   readonly target: Target
-  /** Index among the targets. */
+  /** The index among the targets. */
   readonly index: number
   /** A readable name, unique among the targets. */
   readonly name: string
@@ -25,11 +25,11 @@ export interface StepContext {
   readonly settings: GateSettings
   readonly gateTime: GateTime
   readonly store: Store
-  /** What its rule may read of a version of its object now. */
+  /** Creates the reader for the rule, for an assessment of this version of the object now. */
   readonly readerOf: (object: KubeObject) => Reader
   /**
-   * Whether an object has the expected images, by its spec, else by its pods: a problem if these run other images;
-   * undefined if the images do not decide. It also watches what `versionChangedAt` reads, for `require-change`.
+   * Whether an object has the expected images, by its spec, else by its pods. Returns a problem if the pods run other
+   * images, and undefined if the images do not decide. Also requests the watches for `require-change`.
    */
   readonly haveImagesArrived: (object: KubeObject, listed: KubeObject | undefined) => boolean | Problem | undefined
 }
@@ -38,19 +38,19 @@ export interface StepContext {
 export interface GatedTarget extends StepContext {
   /** The state that the last step returned. */
   state: TargetState
-  /** When it is assessed again although nothing changes: the next moment that its last assessment asked for. */
+  /** When the target is assessed again if nothing changes, as its last assessment requested. */
   recheckAt?: number | undefined
-  /** When and how it ends if nothing changes; undefined if no deadline is set. */
+  /** The next end by a deadline; undefined without a deadline. */
   end?: End | undefined
-  /** What its last assessment read. */
+  /** The reads of the last assessment. */
   reads?: Reads
-  /** The watches that it needs, by its last assessment. The same arrays while they are equal. */
+  /** The watches that the last assessment requested. The same arrays while nothing changes. */
   requests: Requests
-  /** The version of the object that its rule read last, also if a list was pending and no assessment was possible. */
+  /** The version of the object that the rule last read, even if a pending list prevented an assessment. */
   readObject?: KubeObject
 }
 
-/** When a target ends if its state does not change, in milliseconds since the epoch, and with which verdict. */
+/** When a target ends by a deadline, in milliseconds since the epoch, and with which verdict. */
 export interface End {
   readonly at: number
   readonly verdict: () => TargetVerdict
@@ -62,13 +62,13 @@ export type UnendedState = Exclude<TargetState, Ended>
 
 interface StateFacts {
   readonly milestones: MilestoneProgress
-  /** Kept after the deletion of the object. */
+  /** The facts about the object. Kept after its deletion. */
   readonly seen?: Seen
-  /** The last assessment; of an awaited revision (`--revision`), only which revision is deployed instead. */
+  /** The last assessment. While a revision is awaited (`--revision`), only the problem `wrong-revision`. */
   readonly assessment?: Assessment | undefined
-  /** Since when the target is ready; undefined if it is not, or has ended. */
+  /** Since when the target is ready; undefined if the target is not ready or has ended. */
   readonly readyAt?: number | undefined
-  /** When the object was deleted while it was watched; undefined while it exists, or if it never existed. */
+  /** When the object was deleted; undefined if the object exists or never existed. */
   readonly deletedAt?: number | undefined
 }
 
@@ -76,10 +76,10 @@ interface Unended extends StateFacts {
   readonly stall: StallClock
 }
 
-/** The awaited change has not arrived: the object is not judged yet. */
+/** The awaited change has not arrived, so the object is not judged yet. */
 export interface AwaitingChange extends Unended {
   readonly type: 'awaiting-change'
-  /** The object as the first list contained it. */
+  /** The version of the object in the first list. */
   readonly listed?: KubeObject
   /** The fields that still differ from the manifest, as sentences. */
   readonly openFields?: readonly string[]
@@ -88,17 +88,14 @@ export interface AwaitingChange extends Unended {
   readonly readyAt?: undefined
 }
 
-/**
- * The object does not exist. The target is ready without it with `--for=delete`, if it is a hook that its tool has
- * removed, or if it may not be read.
- */
+/** The object does not exist. The target may be ready: with `--for=delete`, for a removed hook, or without access. */
 export interface Absent extends Unended {
   readonly type: 'absent'
-  /** Whether the log already reports that it does not exist yet. */
+  /** Whether the log already contains that the object does not exist yet. */
   readonly isLogged?: boolean
 }
 
-/** The object exists. It has no assessment until the first lists that it needs are complete. */
+/** The object exists. There is no assessment until all needed first lists are complete. */
 export interface Present extends Unended {
   readonly type: 'present'
   readonly seen: Seen
@@ -110,15 +107,15 @@ interface Ended extends StateFacts {
   readonly verdict: Verdict<TargetOutcome>
   readonly snapshot: EvidenceSnapshot
   readonly problems: readonly Problem[]
-  /** What serves, and whether an undo restores it; only if it failed, stalled or timed out. */
+  /** What serves, and whether an undo restores it. Only for a target that failed, stalled or timed out. */
   readonly undo?: Undo | undefined
 }
 
-/** How a target ends. */
+/** The verdict with which a target ends. */
 export interface TargetVerdict extends Verdict<TargetOutcome> {
-  /** Set if the message repeats the outcome: the log shows this text instead, after `stalled after 5 m: `. */
+  /** The text for the log after `stalled after 5 m: `. Set if the message repeats the outcome. */
   readonly logText?: string
-  /** The only problem of the ended target: it concerns all targets together, or was no problem before. */
+  /** Replaces the problems of the target, if the verdict has its own problem. */
   readonly problem?: Problem | undefined
 }
 
@@ -128,23 +125,23 @@ export interface Seen {
   readonly object: KubeObject
   /** The latest version of the object with the gated template. */
   readonly gated: KubeObject
-  /** The awaited revision: when it arrived, the object before that, and what is known of the revision. */
+  /** The arrival of the awaited revision: when, the object before, and what is known about the revision. */
   readonly arrival?: { readonly at: number; readonly before: KubeObject; readonly known: KnownRevision } | undefined
   /** The object existed when the gate began. */
   readonly existedBefore: boolean
   readonly history: TargetHistory
-  /** When the object got its present version, by the last assessment. */
+  /** When the present version of the object began, by the last assessment. */
   readonly changedAt?: number | undefined
-  /** All revisions seen, by uid: a controller may delete one as soon as the next is rolled out. */
+  /** All revisions since first sight, by uid: a controller may delete a revision after the next rollout. */
   readonly revisions: ReadonlyMap<string, KubeObject>
-  /** The older revision that was available when the object was judged first. */
+  /** The older revision that was available at the first assessment. */
   readonly availableRevision?: number | undefined
   readonly loggedProblems: LoggedProblems
-  /** The last problem of another object, such as a pod of the target; without `endedAt`, the problem persists. */
+  /** The last problem of a related object, such as a pod. Without `endedAt`, the problem persists. */
   readonly relatedProblem?: { readonly problem: Problem; readonly endedAt?: number } | undefined
 }
 
-/** The state of a target before its first event. @param addedAt when it was added, if after the gate's start */
+/** The state of a target before its first event. @param addedAt when the target was added, if after the gate's start */
 export function initialState(
   { rule, settings, target }: Pick<StepContext, 'rule' | 'settings' | 'target'>,
   addedAt?: number,
@@ -157,22 +154,22 @@ export function initialState(
     stall: { since },
   }
   const isAwaited = rule.arrival !== undefined || (awaitChangeMs > 0 && !isDeletionAwaited(target))
-  // A gate without verdicts shows any revision. A pending revision of a Helm release is the change of its objects.
+  // A gate without verdicts shows any revision. For a Helm release, the pending revision itself is the awaited change.
   return isAwaited && !settings.givesNoVerdict && target.deployedBy === undefined && target.release === undefined
     ? { ...unended, type: 'awaiting-change' }
     : { ...unended, type: 'absent' }
 }
 
-/** Which problems of a target have been logged, by container and wording, each as it was logged last. */
+/** The logged problems of a target, by container and wording. The values are from the last log entry. */
 export type LoggedProblems = ReadonlyMap<string, Pick<Problem, 'reason' | 'count'> & { readonly message: string }>
 
-/** The problems that keep a target from ready, or that an ended target had at its end. */
+/** The problems of a target: none if it is ready; after its end, the problems at the end. */
 export function problemsUnlessReady(state: TargetState): readonly Problem[] {
   if (state.type === 'ended') return state.problems
   return isTargetReady(state) ? [] : (state.assessment?.problems ?? [])
 }
 
-/** The outcome of a target if the gate ended now, its reason, and the problem that is the reason. */
+/** The outcome and reason of a target if the gate ended now, and the problem with this reason. */
 export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
   Verdict<TargetOutcome>,
   'outcome' | 'reason'
@@ -191,32 +188,29 @@ export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
 /** The state as readable text. */
 export function describeState(state: TargetState): string {
   if (state.type === 'awaiting-change') return state.assessment?.message ?? 'waiting for its change to arrive'
-  // The last milestone has the reason why an absent object is ready.
+  // The message of the last milestone contains why the target is ready without an object.
   if (state.type === 'absent' && isTargetReady(state)) return state.milestones.present.at(-1)?.message ?? ''
   if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'
   return state.assessment?.message ?? 'not assessed yet'
 }
 
-/** The object, while it exists or at the end; undefined while its change is awaited. */
+/** The object of a target. Undefined if it does not exist, or while its change is awaited. */
 export function objectOf({ seen, deletedAt }: TargetState): KubeObject | undefined {
   return deletedAt === undefined ? seen?.object : undefined
 }
 
-/** The watches of a target, by what they are needed for; the first one needed is that of the target itself. */
+/** The watches of a target, by need. The first needed watch is the watch of the target itself. */
 export type Requests = Readonly<Record<Need, readonly WatchRequest[]>>
 
-/** The watches of a target that needs none. */
+/** The watches of a target that needs no watch. */
 export const noRequests: Requests = { needed: [], optional: [], explaining: [], undo: [] }
 
-/** The watches of a target that has not been assessed. A selector that matched nothing names no object to watch. */
+/** The watches of a target before its first assessment: the object itself, unless a selector matched nothing. */
 export function firstRequests(target: Target): Requests {
   return target.selector === undefined ? { ...noRequests, needed: [watchRequestOf(target)] } : noRequests
 }
 
-/**
- * The watches of a target, by what an assessment read. While its change is awaited, only the object is needed. For the
- * other lists, the first assessment and the end of `await-change` wait while the server answers.
- */
+/** The watches of a target after an assessment. While its change is awaited, only the object itself is needed. */
 export function requestsOfReads({ state, target }: GatedTarget, { requests }: Reads): Requests {
   const first = firstRequests(target)
   if (state.type !== 'awaiting-change') return { ...requests, needed: [...first.needed, ...requests.needed] }
@@ -232,15 +226,12 @@ export function isTargetReady({ readyAt }: TargetState): boolean {
   return readyAt !== undefined
 }
 
-/** Whether an absent object was deleted while it was watched. */
+/** Whether the object of a target was deleted while the gate watched it. */
 export function wasDeleted({ deletedAt }: TargetState): boolean {
   return deletedAt !== undefined
 }
 
-/**
- * Whether a target is a hook that does not exist, and that its tool removes after success. A hook that was deleted
- * before it was ready has not succeeded.
- */
+/** Whether a target is a missing hook that its tool removes after success, and was not deleted during the gate. */
 export function isRemovedHook({ state, target }: GatedTarget): boolean {
   if (target.hook?.removal === undefined || isDeletionAwaited(target) || wasDeleted(state)) return false
   if (state.type === 'ended') return state.assessment === undefined && state.verdict.outcome !== 'unknown'
@@ -248,26 +239,26 @@ export function isRemovedHook({ state, target }: GatedTarget): boolean {
 }
 
 /**
- * Whether the stall clock of a target is stopped: the object itself states how long it may take, or the target waits
- * for another one. It is never stopped if the user set the stall timeout.
+ * Whether the stall clock of a target is stopped: its assessment has a stall hold, or the target waits for another
+ * target. If the user set the stall timeout, the clock is never stopped.
  */
 export function hasStallHold({ state, target, settings }: GatedTarget, awaitsOther: () => boolean): boolean {
   const isSetByUser = target.clocks.stallTimeoutMs !== undefined || settings.isStallTimeoutSetByUser
   return !isSetByUser && (state.assessment?.stallHold !== undefined || awaitsOther())
 }
 
-/** Measures the time without progress (`since`). Time in a stall hold (from `heldSince`) does not count. */
+/** Measures the time without progress since `since`. While `heldSince` is set, the time does not count. */
 interface StallClock {
   readonly since: number
   readonly heldSince?: number
 }
 
-/** Restarts the stall clock after progress; a hold continues. */
+/** Restarts the stall clock after progress. A stall hold continues. */
 export function restartStall({ heldSince }: StallClock, now: number): StallClock {
   return heldSince === undefined ? { since: now } : { since: now, heldSince: now }
 }
 
-/** Stops the stall clock, or lets it continue. */
+/** Stops the stall clock (`isHeld`), or lets the clock continue. */
 export function setStallHold(clock: StallClock, isHeld: boolean, now: number): StallClock {
   const { since, heldSince } = clock
   if (isHeld === (heldSince !== undefined)) return clock

@@ -54,29 +54,29 @@ export type TargetEvent =
   /** A version of the object; `isFirstSight` until the first list of the target is complete. */
   | { readonly type: 'found'; readonly object: KubeObject; readonly isFirstSight: boolean }
   | { readonly type: 'deleted' }
-  /** The last state of a deleted object was found and judged: an open target becomes absent. */
+  /** The last state of a deleted object was judged. If the target is still open, it becomes absent. */
   | { readonly type: 'last-state-judged'; readonly deletedAt: number }
-  /** No list contains the object, and all lists are complete. */
+  /** The complete list does not contain the object. */
   | { readonly type: 'absence-known' }
-  /** The target is ready without its object; `text` is the reason. */
+  /** The target is ready without an object; `text` is the reason. */
   | { readonly type: 'absence-accepted'; readonly text: string }
-  /** A list that the object needs is not complete. */
+  /** A needed list is not complete. */
   | { readonly type: 'list-pending' }
-  /** The revisions that the object owns now. */
+  /** The present revisions of the object. */
   | { readonly type: 'revisions-listed'; readonly revisions: readonly KubeObject[] }
   | {
       readonly type: 'assessed'
       readonly assessment: Assessment
-      /** A watch that the target needs is unavailable, so it is unknown whether a failure is over. */
+      /** A needed watch is unavailable, so that a failure may be over. */
       readonly isUnavailable: boolean
       readonly awaitsOther: boolean
-      /** When the object got its present version; undefined if unknown. */
+      /** When the present version of the object began; undefined if unknown. */
       readonly changedAt?: number | undefined
-      /** Set with the first assessment; see `UndoRule.availableRevision`. */
+      /** Set only with the first assessment; see `UndoRule.availableRevision`. */
       readonly availableRevision?: number | undefined
     }
   | { readonly type: 'stall-held'; readonly isHeld: boolean }
-  /** The target has stayed ready for the whole hold. */
+  /** The target has stayed ready until the end of the hold. */
   | { readonly type: 'hold-ended'; readonly message: string }
   | { readonly type: 'end'; readonly verdict: TargetVerdict }
   /** The object cannot be judged: it is invalid, or a rule threw an error. */
@@ -84,13 +84,13 @@ export type TargetEvent =
 
 type TargetEntry = Pick<Entry, 'kind' | 'text' | 'outcome'>
 
-/** The state after an event, and the entries to log. */
+/** The result of an event: the new state, and the entries to log. */
 export interface Step {
   readonly state: TargetState
   readonly entries: readonly TargetEntry[]
 }
 
-/** The only function that changes the state of a target. An event that does not apply to a state changes nothing. */
+/** Applies an event to the state of a target. An event that does not fit the state changes nothing. */
 export function step(state: TargetState, event: TargetEvent, now: number, context: StepContext): Step {
   const unchanged = { state, entries: [] }
   if (state.type === 'ended') return unchanged
@@ -128,7 +128,7 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
     }
     case 'end':
       return endTarget(state, event.verdict, now, context)
-    // The object is not read again here: that may throw the same error.
+    // Reading the object again may throw the same error.
     case 'unjudged': {
       const { milestones } = state
       const verdict: Verdict<TargetOutcome> = { outcome: 'unknown', reason: '', message: event.message }
@@ -140,10 +140,7 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
   }
 }
 
-/**
- * The step after a watch reports an object: the awaited change, a new version of the known object, or another object
- * with the same name.
- */
+/** The step after a watch reports an object: a new version, or another object with the same name. */
 function afterFound(
   state: UnendedState,
   event: TargetEvent & { type: 'found' },
@@ -159,7 +156,8 @@ function afterFound(
   if (state.assessment?.completed && isSameObject) return { state, entries: [] }
   const { seen: before } = state
   const isOther = before !== undefined && before.gated.metadata.uid !== object.metadata.uid
-  // With `--for=delete`, another object of the same name counts as absence, as in `kubectl wait`.
+  // With `--for=delete`, another object with the same name means that the first object was deleted, as in `kubectl
+  // wait`.
   if (isOther && isDeletionAwaited(context.target)) return afterDeletion(state, now, context)
   const { arrival } = context.rule
   if (state.type === 'awaiting-change' && arrival === undefined)
@@ -172,9 +170,9 @@ function afterFound(
 }
 
 /**
- * The step after a version of an object whose revision is awaited (`--revision`). The gate judges the object once its
- * operator deploys that revision; another revision ends the target then.
- * @param next the state with this version, if the gate judges it
+ * The step after a new version of an object, while a revision is awaited (`--revision`). The gate judges the object
+ * after the operator starts to deploy the revision. If another revision is deployed later, the target ends.
+ * @param next the state if the gate judges this version
  */
 function afterAwaitedRevision(
   state: UnendedState,
@@ -208,7 +206,7 @@ function afterAwaitedRevision(
   }
 }
 
-/** The step while a change is awaited: the gate judges the object once the change has arrived. */
+/** The step after a new version of an object, while its change is awaited. */
 function afterAwaitedChange(
   state: AwaitingChange,
   object: KubeObject,
@@ -228,7 +226,7 @@ function afterAwaitedChange(
       state: { ...state, listed, openFields: open },
       entries: listed === state.listed ? [] : [noteEntry('exists already: waiting for its change to arrive')],
     }
-  // If the version is older than the gate, its pods may be listed later.
+  // If only the pods were listed later, the version is older than the gate.
   const cameBefore = haveImagesArrived === true && same?.metadata.generation === object.metadata.generation
   return {
     state: stateWithObject(state, object, isFirstSight || cameBefore, now, context),
@@ -237,7 +235,8 @@ function afterAwaitedChange(
 }
 
 /**
- * The step after an object was created again: with another template, the target ends; else it restarts its milestones.
+ * The step after an object was created again. With another pod template, the target ends. Otherwise its milestones
+ * restart.
  * @param next the state with the new object
  * @param before the facts about the deleted object
  */
@@ -255,7 +254,7 @@ function afterReplacement(
   return { state: next, entries: [noteEntry(text)] }
 }
 
-/** The verdict of a superseded or rolled-back target: its author, revision or differences. */
+/** The verdict of a superseded or rolled-back target, with the author and the revision or the differences. */
 function supersededVerdict(
   type: 'superseded' | 'rolled-back',
   revision: IdentityChange['revision'],
@@ -270,7 +269,7 @@ function supersededVerdict(
   return verdictOf('superseded', type, { ...who, differences: templateDifferences(gated, object) })
 }
 
-/** The state with a version of the object. An object with another uid is gated from its first milestone. */
+/** The state with a new version of the object. With another uid, the target begins again at its first milestone. */
 function stateWithObject(
   state: UnendedState,
   object: KubeObject,
@@ -299,19 +298,19 @@ function stateWithObject(
   return { type: 'present', milestones, stall, readyAt, seen, assessment }
 }
 
-/** The state of a hook that was ready, and that its tool has removed or created again. */
+/** The state of a hook after its tool has removed it or created it again. */
 function stateAwaitingHook({ stall }: UnendedState, now: number, { rule }: Pick<StepContext, 'rule'>): UnendedState {
   return { type: 'absent', milestones: createMilestones(rule.milestones), stall: restartStall(stall, now) }
 }
 
 function afterDeletion(state: UnendedState, now: number, { rule, target }: StepContext): Step {
-  // A completed target stays ready after its deletion, until a new object takes its name.
+  // A completed object counts as ready after its deletion, until there is a new object with its name.
   if (state.assessment?.completed) return { state, entries: [] }
   if (state.type === 'awaiting-change') return { state: { ...state, deletedAt: now }, entries: [] }
   const absent = stateWithoutObject(state, now, now)
-  // `--for=delete`: the deletion is what the target waits for.
+  // With `--for=delete`, the target waits for the deletion.
   if (isDeletionAwaited(target)) return { state: { ...absent, readyAt: state.readyAt }, entries: [] }
-  // The tool removes a hook after success, or before it creates it again: a new one is gated, and none is needed.
+  // The tool removes a hook after success or before it creates the hook again. So the target may end without an object.
   if (isTargetReady(state) && target.hook?.removal !== undefined) {
     const text = `was deleted: its tool removes it after success (${target.hook.removal})`
     return { state: stateAwaitingHook(state, now, { rule }), entries: [noteEntry(text)] }
@@ -324,7 +323,7 @@ function deletionText({ deployedBy }: Target): string {
   return `was deleted; it has ${deletedMs / 1000} s to come back`
 }
 
-/** The state of a target whose object was deleted: no longer ready. */
+/** The state after the object was deleted: the target is not ready. */
 function stateWithoutObject(state: Absent | Present, deletedAt: number, now: number): Absent {
   const { milestones, stall, seen, assessment } = state
   const kept = isTargetReady(state) ? restartStall(stall, now) : stall
@@ -350,7 +349,7 @@ function afterAcceptedAbsence(state: Absent | AwaitingChange, text: string, now:
   }
 }
 
-/** The step after the revisions of an object are listed: a change of its template is followed, or ends the target. */
+/** The step after the revisions of an object are listed: a change of the template is followed or ends the target. */
 function afterRevisions(state: Present, listed: readonly KubeObject[], now: number, context: StepContext): Step {
   const { object, gated: before } = state.seen
   const byUid = listed.map((revision) => [revision.metadata.uid ?? revision.metadata.name, revision] as const)
@@ -393,11 +392,11 @@ function afterAssessment(
   const isFirstSight = seen.existedBefore && fallen.state.milestones.reached.length === 0
   const when = { now, startedAt: gateTime.startedAt, isFirstSight }
   const { progress, reached, moved } = updateMilestones(fallen.state.milestones, assessment, when)
-  // The log already contains an object that existed before its change.
+  // If the object existed before the gate, its creation is not logged.
   const reachedNow = reachedText(reached, seen.existedBefore ? 0 : gateTime.startedAt)
   const settling = reachedNow === '' ? undefined : settlingText(assessment, now)
   const progressText = assessment.ready ? '' : [reachedNow, ...(settling === undefined ? [] : [settling])].join(' · ')
-  // An unavailable watch may hide that the problem is over: the pod may run now.
+  // While a watch is unavailable, the problem may be over: the pod may run now.
   const failure = event.isUnavailable ? undefined : assessment.failure
   const problems = assessment.problems.filter((each) => !event.awaitsOther || traitsOf(each).yieldsTo !== 'awaited')
   const { loggedProblems, texts } = logProblems(problems, failure, seen.loggedProblems, target)
@@ -424,7 +423,7 @@ function afterAssessment(
   const verdict = unchanged ?? (failure && problemVerdict('failed', failure, assessment, target))
   if (verdict !== undefined) {
     const ended = endTarget(after, verdict, now, context)
-    // The verdict of a broken hold contains what broke it.
+    // The verdict `not-held` already contains the problem.
     const containsAll = failure !== undefined && traitsOf(failure).yieldsTo === 'problem'
     return { state: ended.state, entries: [...(containsAll ? [] : entries), ...ended.entries] }
   }
@@ -441,8 +440,8 @@ function findRelatedProblem({ problems }: Assessment, target: Target): Seen['rel
 }
 
 /**
- * The assessment. If the object only reports a failure, its last related problem becomes the cause: an operator may
- * remove what failed before it reports the failure (Helm rolls back).
+ * Adds the last related problem as the cause of a failure that the object reports. An operator may remove the failed
+ * objects before it reports the failure, for example by a Helm rollback.
  */
 function withEarlierCause(assessment: Assessment, { relatedProblem, history }: Seen, target: Target): Assessment {
   const [first, ...others] = assessment.problems
@@ -455,7 +454,7 @@ function withEarlierCause(assessment: Assessment, { relatedProblem, history }: S
   return assessment.failure === first ? { ...explained, failure: reported, message: messageOf(reported) } : explained
 }
 
-/** Adds problems to the logged ones. Returns the texts to log; the verdict reports the failure. */
+/** Adds problems to the logged problems. Returns the texts to log, without the failure, which the verdict reports. */
 function logProblems(
   problems: readonly Problem[],
   failure: Problem | undefined,
@@ -476,9 +475,8 @@ function logProblems(
 }
 
 /**
- * Whether the log needs to show a problem: its wording is new, or it has occurred again; not if its reason has too many
- * wordings. Different numbers or identifiers alone are no new wording. A status may contain one sentence in several
- * conditions, which are problems with different reasons: the log shows it once.
+ * Whether a problem must be logged: its wording is new, or it has occurred again. Numbers and identifiers do not count
+ * as wording (`wordingOf`). If a reason has too many wordings, new ones are not logged.
  */
 function isNewInLog(problem: Problem, logged: LoggedProblems): boolean {
   const { reason, count } = problem
@@ -488,7 +486,7 @@ function isNewInLog(problem: Problem, logged: LoggedProblems): boolean {
   return isRepetition && (count <= countsInFull || count >= 2 * before.count)
 }
 
-/** The container and message of a problem without what differs between repetitions: numbers, identifiers, singular and plural. */
+/** The container and the message of a problem, without numbers, identifiers and plural endings. */
 function wordingOf(problem: Problem): string {
   const { container = '' } = problem
   const wording = messageOf(problem)
@@ -499,7 +497,7 @@ function wordingOf(problem: Problem): string {
   return `${container} ${wording}`
 }
 
-/** The state of a target that is no longer ready, and the entry about that. */
+/** The step when a target is no longer ready. */
 function fallBack(
   { seen, milestones, stall }: Present,
   assessment: Assessment,
@@ -515,10 +513,10 @@ function fallBack(
   return { state, entries: [noteEntry(`no longer ready: ${assessment.message}`)] }
 }
 
-/** The outcomes after which users may want the older version back. */
+/** The outcomes after which users may want to undo the rollout. */
 const undoableOutcomes: ReadonlySet<TargetOutcome> = new Set(['failed', 'stalled', 'timed-out'])
 
-/** Ends a target. In a gate without verdicts, the target does not change. */
+/** The step that ends a target. In a gate without verdicts, the state does not change. */
 function endTarget(
   state: UnendedState,
   { logText, problem, ...verdict }: TargetVerdict,
@@ -538,7 +536,7 @@ function endTarget(
 }
 
 /**
- * What serves in place of a target, and whether an undo restores it; undefined unless it failed, stalled or timed out.
+ * Finds what serves in place of a failed, stalled or timed-out target, and whether an undo restores it.
  * @param revision the older revision that was available before the change
  */
 export function findUndo(
@@ -551,14 +549,14 @@ export function findUndo(
   const object = objectOf(state)
   if (object === undefined || !undoableOutcomes.has(outcome)) return undefined
   const failure = state.assessment?.failure ?? problems[0]
-  // If the failure is only that a controller's deadline passed or the hold broke, another problem is the cause.
+  // If only a controller's deadline has passed or the hold was broken, another problem is the cause.
   const { yieldsTo } = traitsOf(failure ?? { reason: '' })
   const hasCause = failure !== undefined && (yieldsTo === 'pods' || yieldsTo === 'problem')
   const problem = (hasCause && problems.find((each) => each.reason !== failure.reason)) || failure
   return context.rule.undo?.find(object, revision, problem, context.readerOf(object))
 }
 
-/** The problems of a target that ends now: if it has none, the problem `overdue` of its assessment. */
+/** The problems of a target that ends now. Without a problem, the problem `overdue` of the assessment. */
 function reportedProblems(state: UnendedState): readonly Problem[] {
   const { problems = [], overdue } = state.assessment ?? {}
   return problems.length === 0 && overdue !== undefined ? [overdue] : problems

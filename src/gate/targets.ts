@@ -18,28 +18,28 @@ import {
   wasDeleted,
 } from './target-state.ts'
 
-/** What the targets of a gate read besides their states. */
+/** The parts of a gate that the targets read. */
 export interface TargetParts {
   readonly settings: GateSettings
   readonly store: Store
   readonly health: ApiHealth
 }
 
-/** The targets of a gate with their states: which there are, what they wait for, and the watches that they need. */
+/** The targets of a gate, what they wait for, and the watches that they need. */
 export class Targets {
   readonly #parts: TargetParts
   readonly #all: GatedTarget[] = []
   readonly #byName = new Map<string, GatedTarget[]>()
   /** The hold, once it has begun. */
   holding: Hold | undefined
-  /** Caches `requests` until a target is added or needs other watches. */
+  /** Caches `requests` until a target is added or its watches change. */
   #requests: readonly WatchRequest[] | undefined
 
   constructor(parts: TargetParts) {
     this.#parts = parts
   }
 
-  /** All targets: those of the gate's start in the order of the input, then those that operators deployed. */
+  /** All targets: first those at the gate's start in the order of the input, then deployed objects. */
   get all(): readonly GatedTarget[] {
     return this.#all
   }
@@ -48,19 +48,19 @@ export class Targets {
     return this.all.filter(({ state }) => isUndecided(state))
   }
 
-  /** Whether no open target can change the verdict. A deployed target cannot once the operator's object has failed. */
+  /** Whether no open target can change the verdict. A deployed object cannot after the object of its operator failed. */
   get isDone(): boolean {
     return this.openTargets.every((gated) => this.#deployersOf(gated).some((deployer) => this.#hasFailed(deployer)))
   }
 
-  /** Whether an open target may still fail. An operator's object only waits, once an object that it deployed has failed. */
+  /** Whether an open target may still fail. The object of an operator only waits after a deployed object has failed. */
   get mayStillFail(): boolean {
     const failed = this.all.filter((gated) => this.#hasFailed(gated))
     const waiting = new Set(failed.flatMap((gated) => this.#deployersOf(gated)))
     return this.openTargets.some((gated) => !waiting.has(gated))
   }
 
-  /** When the first target ended without being ready. With `on-superseded: pass`, a superseded target does not count. */
+  /** When the first target failed. With `on-superseded: pass`, a superseded target does not count. */
   get firstFailureAt(): number | undefined {
     return earliestMoment(
       this.all.map((gated) => (gated.state.type === 'ended' && this.#hasFailed(gated) ? gated.state.at : undefined)),
@@ -72,7 +72,7 @@ export class Targets {
     return !(traitsOf(state.verdict).mayPass && this.#parts.settings.onSuperseded === 'pass')
   }
 
-  /** The target of the operator that deployed an object. */
+  /** The targets whose operator has deployed a target. */
   #deployersOf({ target: { deployedBy } }: GatedTarget): readonly GatedTarget[] {
     return deployedBy === undefined ? [] : this.findByName(deployedBy)
   }
@@ -86,24 +86,24 @@ export class Targets {
     }
   }
 
-  /** Keeps the watches that a target needs by its last assessment. */
+  /** Sets the watches that a target needs. */
   setRequests(gated: GatedTarget, requests: Requests): void {
     if (isDeepStrictEqual(gated.requests, requests)) return
     gated.requests = requests
     this.#requests = undefined
   }
 
-  /** Whether another target than this one progresses. Then this one has more time. */
+  /** Whether another target is in progress. */
   othersProgress(gated: GatedTarget): boolean {
     return this.all.some((other) => other !== gated && isProgressing(other.state))
   }
 
-  /** When another target than this one last became ready: containers that crashed before may have waited for it. */
+  /** When another target last became ready. */
   othersReadyAt(gated: GatedTarget): number | undefined {
     return latestMoment(this.all.map((other) => (other === gated ? undefined : other.state.readyAt)))
   }
 
-  /** Changes when `othersProgress` or `othersReadyAt` of a target may change. */
+  /** A text that changes when `othersProgress` or `othersReadyAt` of a target may change. */
   get progressKey(): string {
     const progressing = this.all.filter(({ state }) => isProgressing(state))
     const ready = this.all.map(({ state }) => state.readyAt ?? 0)
@@ -111,18 +111,18 @@ export class Targets {
     return `${progressing.length > 1 ? 'several' : progressing[0]?.index} ${ready.lastIndexOf(readyAt)} ${readyAt}`
   }
 
-  /** The targets with this name: several references may name one object. */
+  /** Finds the targets with this name. Several references may name the same object. */
   findByName(reference: Parameters<typeof nameKey>[0]): readonly GatedTarget[] {
     return this.#byName.get(nameKey(reference)) ?? []
   }
 
-  /** The watches that all targets need, those that explain them, optional ones and those of undos. The same array while nothing changes. */
+  /** All watches of the targets, for every need. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
     this.#requests ??= this.all.flatMap(({ requests }) => Object.values(requests).flat())
     return this.#requests
   }
 
-  /** Whether only warnings need what a request reads. */
+  /** Whether a request is only for warnings or undos. */
   isOptional(request: Partial<WatchRequest>): boolean {
     const isRead = (each: WatchRequest) => isSupersetOf(request, each)
     return (
@@ -140,24 +140,24 @@ export class Targets {
     return this.all.filter(({ state }) => state.type !== 'ended')
   }
 
-  /** Whether a target is a hook that certainly does not exist, and that its tool may have removed after success. */
+  /** Whether a target is a hook that certainly does not exist, because its tool may have removed it after success. */
   isRemoved(gated: GatedTarget): boolean {
     return isRemovedHook(gated) && this.isAbsenceKnown(gated) && this.#parts.store.get(gated.target) === undefined
   }
 
-  /** The targets for which the removed hooks wait. */
+  /** The targets that removed hooks wait for. */
   get awaitedByHooks(): readonly GatedTarget[] {
     return this.all.filter((gated) => !isRemovedHook(gated))
   }
 
-  /** Whether a target waits for another open target, or for an object that belongs to one. */
+  /** Whether a target waits for another open target or for an object of another open target. */
   awaitsOther(gated: GatedTarget, { awaits = [] }: Partial<Assessment> = gated.state.assessment ?? {}): boolean {
     return awaits.some((name) =>
       this.findByNameOrOwner(name).some((other) => other !== gated && isUndecided(other.state)),
     )
   }
 
-  /** The targets whose object is this object, or owns it directly or indirectly, the nearest first. */
+  /** The targets whose object is this object or one of its owners (also indirect), the nearest first. */
   targetsOf(object: KubeObject): readonly GatedTarget[] {
     const found = new Set([object])
     for (const { metadata } of found)
@@ -170,26 +170,26 @@ export class Targets {
     )
   }
 
-  /** The targets that have this name, then those whose object has it or owns it directly or indirectly, the nearest first. */
+  /** Finds the targets with this name, then the targets whose object is an owner of the object with this name. */
   findByNameOrOwner(name: ObjectName): readonly GatedTarget[] {
     const object = this.#parts.store.get(name)
     return [...this.findByName(name), ...(object === undefined ? [] : this.targetsOf(object))]
   }
 
-  /** Whether access to a target is refused, its kind is not served, or a recording does not contain it. */
+  /** Whether a target cannot be read: access is denied, or the kind is not served or not in the recording. */
   isUnreadable(target: Target): boolean {
     const request = watchRequestOf(target)
     const isMissing = this.#parts.store.refusalOf(request)?.type === 'MISSING'
     return isMissing || this.#parts.store.listState(request) === 'unknown'
   }
 
-  /** The first denial of access to what these targets need; undefined if nothing is denied. */
+  /** The first denied access to objects that these targets need. */
   denialOf(targets: readonly GatedTarget[]): Failure | undefined {
     const needed = targets.flatMap(({ requests }) => requests.needed)
     return needed.flatMap((request) => this.#parts.store.refusalOf(request) ?? []).find(isAccessDenied)
   }
 
-  /** When the last awaited revision arrived; undefined if none is awaited, Infinity while one is. */
+  /** When the last awaited revision arrived. Infinity while one is missing; undefined if no target awaits one. */
   get revisionsArrivedAt(): number | undefined {
     const moments = this.all.flatMap(({ state, rule }) => {
       if (rule.arrival === undefined) return []
@@ -199,8 +199,8 @@ export class Targets {
   }
 
   /**
-   * Whether no deadline may end a target: a watch that it needs is unavailable, its first list is not complete, or it is
-   * a removed hook that waits for other targets.
+   * Whether no deadline may end a target now: a needed watch is unavailable, a first list is not complete, or the
+   * target is a removed hook that waits for other targets.
    */
   isUnanswered(gated: GatedTarget): boolean {
     return (
@@ -212,7 +212,7 @@ export class Targets {
     return this.isRemoved(gated) && this.awaitedByHooks.some(({ state }) => isUndecided(state))
   }
 
-  /** Whether a needed list is not complete, or an optional list is not complete and its watch is available. */
+  /** Whether the assessment waits for a list: a needed list, or an optional list whose watch is available. */
   isPending({ requests }: Pick<GatedTarget, 'requests'>): boolean {
     const isPending = (request: WatchRequest) => this.#parts.store.listState(request) === 'pending'
     return (
@@ -222,8 +222,8 @@ export class Targets {
   }
 
   /**
-   * Whether a target is certainly absent: it was deleted, the complete list of its kind does not contain it, or its selector
-   * matched nothing when the targets were resolved.
+   * Whether the gate knows if a target exists: its list is complete, it was deleted, or its selector matched nothing.
+   * So a target without an object is certainly absent.
    */
   isAbsenceKnown({ state, target }: GatedTarget): boolean {
     return (
@@ -234,7 +234,7 @@ export class Targets {
   }
 }
 
-/** Whether a target progresses without a problem. A target that awaits its change counts too. */
+/** Whether a target is in progress without a problem. A target that awaits its change is in progress too. */
 function isProgressing(state: TargetState): boolean {
   if (state.type === 'awaiting-change') return true
   return isUndecided(state) && state.assessment !== undefined && isOnlyWaiting(state.assessment)

@@ -7,28 +7,28 @@ import { listNames, shortenMiddle } from '../reasons/wording.ts'
 import { heartbeatTargets, shortestSettlingMs } from '../thresholds.ts'
 import type { TargetOutcome, Verdict } from './outcome.ts'
 
-/** One thing that happened, in the order of the log. */
+/** An entry of the timeline and the log. */
 export interface Entry {
   readonly at: number
-  /** Index into `RunRecord.targets`; absent for the gate's own lines. */
+  /** The index in `RunRecord.targets`; absent for entries about the gate itself. */
   readonly target?: number
   readonly kind: 'progress' | 'problem' | 'note' | 'verdict' | 'heartbeat'
-  /** Only verdicts have one. */
+  /** Only for verdicts. */
   readonly outcome?: TargetOutcome
   /**
-   * Raw text, which may contain hostile text of the cluster: renderers escape it. The text of a verdict lacks the
-   * outcome: the log adds it, as in `✗ failed after 42 s: `.
+   * Raw text, which may contain hostile text from the cluster: renderers escape it. The text of a verdict does not
+   * contain the outcome, because the log adds it: `✗ failed after 42 s: `.
    */
   readonly text: string
-  /** The target, if it was added with this entry because an operator deployed it. */
+  /** The target that was added with this entry, because an operator deployed it. */
   readonly added?: NamedTarget & Partial<Pick<Target, 'clocks'>>
 }
 
-/** Maximum length of one target's state in a heartbeat. */
+/** The maximum length of the state of a target in a heartbeat. */
 const heartbeatCharacters = 90
 
 /**
- * The text of a heartbeat: the open targets and the outages.
+ * The text of a heartbeat, with the open targets and the outages.
  * @param open the names of the open targets, with their states as text
  * @param unavailable one sentence for each outage
  */
@@ -46,7 +46,7 @@ export function heartbeatText(
 }
 
 /**
- * One line for milestones that were reached together. Of the milestones with counts, it shows only the last.
+ * One line for milestones that were reached together. If several milestones have counts, only the last is shown.
  * @param createdSince a creation before this moment is not shown
  */
 export function reachedText(reached: readonly Milestone[], createdSince: number): string {
@@ -58,7 +58,7 @@ export function reachedText(reached: readonly Milestone[], createdSince: number)
     .join(' · ')
 }
 
-/** `3 pods ready, settling for 10 s`; undefined if nothing settles. */
+/** The text while a milestone settles: `3 pods ready, settling for 10 s`. */
 export function settlingText({ milestones }: Assessment, now: number): string | undefined {
   const open = milestones.find(({ state }) => state === 'open')
   const leftMs = (open?.settlesAt ?? now) - now
@@ -67,14 +67,14 @@ export function settlingText({ milestones }: Assessment, now: number): string | 
     : `${open.message} for ${Math.round(leftMs / 1_000)} s`
 }
 
-/** A problem in one line. The text names its subject, unless the subject is the target itself. */
+/** A problem in one line. The text names the object with the problem, unless this is the target itself. */
 export function problemStatement(problem: Problem, target: Target): Sentence {
   return isOwnProblem(problem, target) ? sentenceOf(problem) : { text: problemSentence(problem), form: 'complete' }
 }
 
 const subjectLimit = 60
 
-/** The headline of a problem. It names the object that it is about, unless this is the target: `certificaterequest/tls-1: …`. */
+/** The headline of a problem. It may name another object than the target: `certificaterequest/tls-1: …`. */
 export function problemHeadline(problem: Problem, target: Target): string {
   const headline = headlineOf(problem)
   const deepest = problem.cause ?? problem
@@ -87,13 +87,13 @@ export function isOwnProblem({ subject, container }: Problem, { apiVersion, ...n
   return isSameSubject(subject, { ...name, group: groupOf(apiVersion) }) && container === undefined
 }
 
-/** The part of a verdict's log line that follows the outcome. A reason that repeats the outcome is omitted. */
+/** The text of a verdict in the log, after the outcome. A reason that repeats the outcome is omitted. */
 export function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>, logText: string | undefined): string {
   if (reason === outcome) return message
   return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`
 }
 
-/** The verdict of a problem, with the count of ready pods: `… (2 of 3 pods ready)`. */
+/** Creates a verdict from a problem, with the count of ready pods: `… (2 of 3 pods ready)`. */
 export function problemVerdict<O extends TargetOutcome>(
   outcome: O,
   problem: Problem,
@@ -107,7 +107,7 @@ export function problemVerdict<O extends TargetOutcome>(
   return { outcome, reason: problem.reason, message: `${text}${others}`, form }
 }
 
-/** What kubectl reported when it applied the target, then the notes and warnings of its assessment. */
+/** The remarks on a target: what kubectl reported when it applied the target, then the notes and warnings. */
 export function remarksOf(
   { notes, warnings = [] }: Pick<Assessment, 'notes' | 'warnings'> = { notes: [] },
   { applied }: Target,

@@ -9,13 +9,13 @@ import { createReaders } from '../lifecycle/shared-reader.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { maxCheckedRequests, maxWatchesOfKind } from '../thresholds.ts'
 
-/** The gate watches Events for targets of every kind: Events contain facts that no status contains. */
+/** The kind Event. The gate always watches Events, because they contain facts that no status contains. */
 export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
 
 /**
- * Removes duplicates. Replaces many watches of one kind in a namespace with one watch of the whole namespace, unless
- * RBAC refuses that: it may permit single names only (`resourceNames`).
- * @param isForeign whether a namespace has no target: only objects that other objects name are watched there
+ * Removes duplicate requests, and replaces many watches of one kind in a namespace with one watch of the namespace.
+ * @param isRefused whether RBAC refuses a watch of a namespace: it may permit only single names (`resourceNames`)
+ * @param isForeign whether a namespace contains no target: there, single objects are watched
  */
 export function consolidateRequests(
   requests: readonly WatchRequest[],
@@ -37,7 +37,7 @@ function wholeNamespace({ apiVersion, kind, namespace }: WatchRequest): WatchReq
 }
 
 /**
- * Whether a request replaces narrower ones.
+ * Whether a request is the watch of a namespace that replaces watches of single objects.
  * @param watched the consolidated requests
  * @param needed the requests of the targets
  */
@@ -54,7 +54,7 @@ export function isConsolidated(
   )
 }
 
-/** The watches that the rule of an object needs, before any object is known. */
+/** Finds the watches that a rule needs, by an assessment with an empty store. */
 function neededRequests(rule: Rule, object: KubeObject): readonly WatchRequest[] {
   const now = 0
   const time = createGateTime({ startedAt: now, settleTimeMs: 0, serverOffsetMs: 0 })
@@ -65,9 +65,9 @@ function neededRequests(rule: Rule, object: KubeObject): readonly WatchRequest[]
 }
 
 /**
- * What a gate reads for these targets: the targets, the objects that their rules need, the kinds that they are known to
- * own, and events. The selectors of the targets are unknown before they are read, so the requests are for whole
- * namespaces. Cluster-scoped objects only explain a target, so they are left out.
+ * The requests of a gate for these targets: the targets, the objects that their rules need, their dependents, and
+ * Events. The requests are for whole namespaces, because the selectors are unknown before the targets are read.
+ * Cluster-scoped dependents are omitted, because they only explain a target.
  * @param targets the requests for the targets
  */
 export function gateRequests(targets: readonly WatchRequest[]): readonly WatchRequest[] {
