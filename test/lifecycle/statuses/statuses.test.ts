@@ -12,6 +12,7 @@ import { read } from '../../kit/rule.ts'
  * change. One that is `failing` contains a failure after which its controller may retry: only a deadline ends it. Conditions are written as `Ready=False@2 Reason: message; Synced=True`, where 2 is the observed generation.
  */
 interface Sample {
+  /** The object, as the subject of a sentence. */
   readonly name: string
   readonly kind: string
   readonly expected: 'ready' | 'progressing' | 'failing' | 'failed' | 'suspended'
@@ -52,8 +53,14 @@ function verdictOf({ kind, metadata, spec = {}, status }: Sample): string {
   return isFailing ? 'failing' : assessment.status
 }
 
-describe.each(['ready', 'progressing', 'failing', 'failed', 'suspended'])('a status is %s', (expected) => {
-  it.each(samples.filter((sample) => sample.expected === expected))('of a $kind: $name', (sample) => {
-    expect(verdictOf(sample)).toBe(expected)
-  })
+const words: Readonly<Record<Sample['expected'], string>> = {
+  ready: 'is ready',
+  progressing: 'is progressing',
+  failing: 'has a failure that its controller may retry',
+  failed: 'has failed',
+  suspended: 'is suspended',
+}
+
+it.each(samples.map((sample) => [`${sample.name} ${words[sample.expected]}`, sample] as const))('%s', (_, sample) => {
+  expect(verdictOf(sample)).toBe(sample.expected)
 })
