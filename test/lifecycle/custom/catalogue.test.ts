@@ -19,7 +19,7 @@ describe.each(
   ),
 )('%s:', (_, kind) => testEntries(entries, kind))
 
-it('each file of the catalogue has cases', () => {
+it('each file of the catalogue has test cases', () => {
   expect(readdirSync(join(folder, 'tests'))).toEqual(readdirSync(folder).filter((name) => name.endsWith('.yaml')))
 })
 
@@ -43,62 +43,61 @@ const readyStatus = {
   conditions: conditions.map((type) => ({ type, status: 'True', reason: type, message: '' })),
 }
 
-describe.each(entries.map((entry) => [`${entry.group} ${entry.kind}`, entry] as const))(
-  'the entry of %s',
-  (_, entry) => {
-    it('has expressions that compile', () => {
-      expect(judgeSample([entry], sampleOf(entry))).toBeDefined()
+describe.each(
+  entries.map((entry) => [`${entry.kind === '*' ? 'all kinds' : entry.kind} of ${entry.group}`, entry] as const),
+)('the catalogue entry for %s', (_, entry) => {
+  it('contains only expressions that compile', () => {
+    expect(judgeSample([entry], sampleOf(entry))).toBeDefined()
+  })
+
+  if (entry.cause?.every((each) => /messageOf\(|c\.type ==/.test(each)))
+    it('quotes only conditions that its cause names', async () => {
+      const conditions = [{ type: 'Weather', status: 'Unknown', reason: 'Rain', message: 'it rains' }]
+      const check = compileEntry(entry, await loadCompiler())
+      const object = { ...sampleOf(entry), metadata: { name: 'sample' }, status: { conditions } }
+      expect(check.cause.flatMap((cause) => cause(object) ?? [])).toEqual([])
     })
 
-    if (entry.cause?.every((each) => /messageOf\(|c\.type ==/.test(each)))
-      it('does not quote a condition that its cause does not name', async () => {
-        const conditions = [{ type: 'Weather', status: 'Unknown', reason: 'Rain', message: 'it rains' }]
-        const check = compileEntry(entry, await loadCompiler())
-        const object = { ...sampleOf(entry), metadata: { name: 'sample' }, status: { conditions } }
-        expect(check.cause.flatMap((cause) => cause(object) ?? [])).toEqual([])
-      })
-
-    if (!entry.ignoresGeneration)
-      it('does not find an object ready whose status is of an older generation', () => {
-        const status = { ...readyStatus, observedGeneration: 1 }
-        expect(judgeSample([entry], { ...sampleOf(entry), status }).verdict).toBe('progressing')
-      })
-
-    // Nothing is written to the status of these kinds until another object uses them, if ever.
-    const needsStatus = entry.current !== 'true'
-
-    it('finds an object without a status ready only if the kind needs none', () => {
-      const verdicts = [{}, { status: {} }, { status: { observedGeneration: 2 } }].map(
-        (rest) => judgeSample([entry], { ...sampleOf(entry), ...rest }).verdict,
-      )
-      expect(new Set(verdicts)).toEqual(new Set([needsStatus ? 'progressing' : 'ready']))
+  if (!entry.ignoresGeneration)
+    it('returns progressing for a status of an older generation', () => {
+      const status = { ...readyStatus, observedGeneration: 1 }
+      expect(judgeSample([entry], { ...sampleOf(entry), status }).verdict).toBe('progressing')
     })
-  },
-)
 
-it('each entry links its documentation', () => {
+  // Nothing is written to the status of these kinds until another object uses them, if ever.
+  const needsStatus = entry.current !== 'true'
+
+  it(`returns ${needsStatus ? 'progressing' : 'ready'} for an object without a status`, () => {
+    const verdicts = [{}, { status: {} }, { status: { observedGeneration: 2 } }].map(
+      (rest) => judgeSample([entry], { ...sampleOf(entry), ...rest }).verdict,
+    )
+    expect(new Set(verdicts)).toEqual(new Set([needsStatus ? 'progressing' : 'ready']))
+  })
+})
+
+it('each catalogue entry links to its documentation', () => {
   expect(entries.filter(({ documentation = '' }) => !/^https:\/\/[\w.-]+\/\S+$/.test(documentation))).toEqual([])
 })
 
-it('the milestones of each entry have distinct names of their own', () => {
+it('the milestones of a catalogue entry have distinct names that are not common to all kinds', () => {
   const namesOf = ({ milestones = [] }: CatalogueEntry) => milestones.map(({ name }) => name)
   const isWrong = (name: string) => !/^[a-z]+$/.test(name) || commonMilestones.some((common) => common === name)
   expect(entries.flatMap(namesOf).filter(isWrong)).toEqual([])
   expect(entries.filter((entry) => new Set(namesOf(entry)).size !== namesOf(entry).length)).toEqual([])
 })
 
-it('each kind has one entry', () => {
+it('each kind has only one catalogue entry', () => {
   const kinds = entries.map(({ group, kind }) => `${group} ${kind}`)
   expect(kinds.filter((kind, index) => kinds.indexOf(kind) !== index)).toEqual([])
 })
 
-it('a group is in one file of the catalogue, and its name is a group', () => {
+it('each group of the catalogue is in one file and has a valid name', () => {
   const names = catalogueFiles.flatMap(({ groups }) => groups)
   expect(new Set(names).size).toBe(names.length)
   expect(names.filter((name) => !/^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(name))).toEqual([])
 })
 
-it('an entry applies to its kind in any version, and to no other kind', async () => {
+it('a catalogue entry applies to its kind in any version and to no other kind', async () => {
   const kinds = [
     { apiVersion: 'cert-manager.io/v1', kind: 'Certificate' },
     { apiVersion: 'cert-manager.io/v1alpha2', kind: 'Certificate' },
@@ -112,7 +111,7 @@ it('an entry applies to its kind in any version, and to no other kind', async ()
   expect(loaded.filter(({ kind }) => kind === 'Certificate')).toHaveLength(1)
 })
 
-it('the kinds that a kind owns are loaded with it', async () => {
+it('the catalogue entry of a kind is loaded with the entries of the kinds that it owns', async () => {
   const loaded = await loadCatalogue([{ apiVersion: 'cert-manager.io/v1', kind: 'Certificate' }])
   expect(loaded.map(({ kind }) => kind)).toEqual(['Certificate', 'CertificateRequest', 'Order', 'Challenge'])
 })
@@ -122,6 +121,6 @@ const { entry, cases } = readData(join(import.meta.dirname, 'catalogue.yaml')) a
   readonly cases: KindCases['cases']
 }
 
-describe('an entry that uses every field', () => {
+describe('a catalogue entry that uses every field:', () => {
   testEntries([entry], { apiVersion: 'example.com/v1', kind: 'Widget', cases })
 })
