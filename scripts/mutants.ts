@@ -78,7 +78,7 @@ try {
   const listed: string[] = []
   for (const [index, mistake] of chosen.entries()) {
     if (values.numbers !== '' && !values.numbers.split(',').includes(`${index + 1}`)) continue
-    const { isNoticed, text: verdict } = await verdictOf(mistake)
+    const { isNoticed, text: verdict } = await createVerdict(mistake)
     const line = `${verdict}  ${placeOf(mistake)}`
     console.log(`${index + 1}/${chosen.length}  ${line}`)
     if (!isNoticed) listed.push(line)
@@ -160,7 +160,7 @@ function mistakesAt(
 }
 
 /** Which tests notice a mistake, and the first file of them: none does (`ALIVE`), or they take too long (`UNDECIDED`). */
-async function verdictOf(mistake: Mistake): Promise<{ readonly isNoticed: boolean; readonly text: string }> {
+async function createVerdict(mistake: Mistake): Promise<{ readonly isNoticed: boolean; readonly text: string }> {
   const path = join(copy, mistake.file)
   const bytes = readFileSync(path)
   const mistaken = Buffer.concat([

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { systemClock } from '../cluster/clock.ts'
 import { errorText, type Mistake, mapMistakes, throwMistakes, UserError } from '../errors.ts'
-import { verdictOf } from '../gate/outcome.ts'
+import { createVerdict } from '../gate/outcome.ts'
 import { type EndedRunRecord, emptyRecord } from '../gate/run-record.ts'
 import { readInputs } from '../inputs.ts'
 import { LogPrinter, renderMergedLog } from '../report/log.ts'
@@ -158,7 +158,7 @@ async function replayFile(
     )
     const moments = [startedAt, startedAt] as const
     if (cancelled.aborted) {
-      if (isJson) printReport(stdout, emptyRecord(verdictOf('cancelled', 'cancelled', {}), ...moments))
+      if (isJson) printReport(stdout, emptyRecord(createVerdict('cancelled', 'cancelled', {}), ...moments))
       return cancelledCode
     }
     const inFile = mapMistakes(error, (mistake) =>

@@ -13,14 +13,14 @@ import {
   type TargetRecord,
   undefinedIfEmpty,
 } from '../gate/run-record.ts'
-import { recordProblem } from '../gate/target-record.ts'
+import { problemRecord } from '../gate/target-record.ts'
 import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
 import { displayName, type Manifest, nameKey, type Target } from '../plan/target.ts'
 import type { PodReport } from '../reasons/pods.ts'
 import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
 import { describeGrants } from '../reasons/wording.ts'
-import { conditionEvidence, type EvidenceContext, evidenceFor, placeKey } from './evidence.ts'
+import { conditionEvidence, type EvidenceContext, evidenceFor, problemPlaceKey } from './evidence.ts'
 import { gateHint, type HintDetails, hasUnjudgedTargets, targetHint } from './hints.ts'
 import { addChanges, mayQuote, revisionChanges, TargetFacts, unexplainedPods } from './target-facts.ts'
 
@@ -41,7 +41,7 @@ export function addDiagnosis(
   manifests: Plan['manifests'] = new Map(),
   usesFlags = false,
 ): RunRecord {
-  const own = new Set(record.targets.flatMap(({ problems }) => problems.map(({ basis }) => placeKey(basis))))
+  const own = new Set(record.targets.flatMap(({ problems }) => problems.map(({ basis }) => problemPlaceKey(basis))))
   const denied = listDeniedAccess(record, store)
   const { startedAt, finishedAt } = record
   const context = { store, serverOffsetMs, startedAt, finishedAt, manifests, own, denied, usesFlags }
@@ -98,7 +98,7 @@ function diagnoseTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, con
   })
   // The pods on a lost node cannot become ready, so its problem decides the hint.
   const deciding = ((lost === undefined && problems.find((problem) => problem.reason === reason)) || problems[0])?.basis
-  const place = deciding && fieldLine(deciding, manifest)
+  const place = deciding && fieldToChange(deciding, manifest)
   const details: HintDetails = {
     usesFlags: context.usesFlags,
     object: facts.get(target),
@@ -137,7 +137,7 @@ function lostNodeProblem(judged: JudgedTargetRecord, facts: TargetFacts, context
   const ofNode = pods.filter(({ name }) => name === first.name)
   const found = podProblemFields(first.pod, ofNode.length, first.ready.lastTransitionTime, context)
   const detail = { node: first.name, state: 'lost' } as const
-  return recordProblem({ ...found, reason: 'node-unresponsive', detail }, judged.basis.target)
+  return problemRecord({ ...found, reason: 'node-unresponsive', detail }, judged.basis.target)
 }
 
 /** The problem that a target without another problem waits for a pod, with the state of this pod. */
@@ -158,7 +158,7 @@ function waitingPodProblem(
     ...(warning === undefined ? {} : { warning: { reason: warning.reason ?? '', message: warning.message ?? '' } }),
   }
   const found = podProblemFields(pod, pods.length, pod.metadata.creationTimestamp, context)
-  const problem = recordProblem({ ...found, reason: 'pod-waiting', detail }, judged.basis.target)
+  const problem = problemRecord({ ...found, reason: 'pod-waiting', detail }, judged.basis.target)
   return { ...problem, evidence: conditionEvidence(pod) }
 }
 
@@ -264,7 +264,7 @@ function isUnreadableLog(log: LogText | undefined): boolean {
 
 /** Evidence: the field of the manifest that causes a problem. */
 function manifestEvidence(problem: Problem, manifest: Manifest | undefined): readonly Evidence[] {
-  const place = fieldLine(problem, manifest)
+  const place = fieldToChange(problem, manifest)
   if (place === undefined) return []
   return [{ type: 'manifest', title: `${place.file}, line ${place.line}`, text: describePath(place.path) }]
 }
@@ -277,13 +277,13 @@ interface FieldLine {
 }
 
 /** The field to change for a problem. If the manifest does not contain the field, the line of its nearest parent. */
-function fieldLine(problem: Problem, manifest: Manifest | undefined): FieldLine | undefined {
-  const path = manifest && fieldPath(problem, manifest)
+function fieldToChange(problem: Problem, manifest: Manifest | undefined): FieldLine | undefined {
+  const path = manifest && pathToChange(problem, manifest)
   return path && { path, file: manifest.file, line: manifest.lineOf(path) }
 }
 
 /** The path of the field to change for a problem. Undefined if no field causes the problem. */
-function fieldPath({ reason, container }: Problem, { object }: Manifest): readonly PathStep[] | undefined {
+function pathToChange({ reason, container }: Problem, { object }: Manifest): readonly PathStep[] | undefined {
   const { field } = reasons[reason]
   const isPod = object.kind === 'Pod'
   const template: readonly PathStep[] = isPod ? [] : ['spec', 'template']

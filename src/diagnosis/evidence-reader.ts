@@ -86,14 +86,14 @@ export class EvidenceReader {
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
     const { basis, targets } = this.#gate.record()
-    if (basis?.denied !== undefined) this.#start('access', () => this.#checkAccess())
+    if (basis?.denied !== undefined) this.#startRead('access', () => this.#checkAccess())
     for (const judged of targets) if (judged.outcome !== 'ready') this.#readEvidence(judged)
-    await awaitAtMost(clock, limitMs, Promise.all(this.#pending.map(({ reading }) => reading)))
-    for (const { giveUp } of this.#pending) giveUp(`no answer within ${limitMs / 1000} s`)
+    await awaitAtMost(clock, limitMs, Promise.all(this.#pendingReads.map(({ reading }) => reading)))
+    for (const { giveUp } of this.#pendingReads) giveUp(`no answer within ${limitMs / 1000} s`)
     this.#isClosed = true
   }
 
-  get #pending() {
+  get #pendingReads() {
     return [...this.#reads.values()].filter((read) => read !== 'answered')
   }
 
@@ -110,7 +110,7 @@ export class EvidenceReader {
     for (const node of nodes)
       if (facts.findNode(node) === undefined && facts.refusal('Node', node) === undefined) this.#readNode(node)
     const namespace = explainingNamespace(judged, facts)
-    if (namespace !== undefined) this.#start(`namespace/${namespace}`, () => this.#readNamespace(namespace))
+    if (namespace !== undefined) this.#startRead(`namespace/${namespace}`, () => this.#readNamespace(namespace))
   }
 
   /** Reads the logs of the present and the previous run of a container. */
@@ -122,12 +122,12 @@ export class EvidenceReader {
     for (const previous of [false, true]) {
       const log = { ...container, previous }
       const giveUp = (why: string) => this.#observe({ type: 'LOG', ...log, text: '', why })
-      this.#start(`${key}/${previous}`, () => this.#readLog(log, giveUp), giveUp)
+      this.#startRead(`${key}/${previous}`, () => this.#readLog(log, giveUp), giveUp)
     }
   }
 
   /** Starts a read unless it has been started. @param read resolves to true if the server has answered */
-  #start(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void = () => {}): void {
+  #startRead(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void = () => {}): void {
     if (this.#reads.has(key)) return
     const reading = this.#slots.run(read).then((isAnswered) => {
       if (isAnswered) this.#reads.set(key, 'answered')
@@ -166,7 +166,7 @@ export class EvidenceReader {
         return isAnswer
       }
     }
-    this.#start(`node/${name}`, read, (why) => refuse(new Error(why)))
+    this.#startRead(`node/${name}`, read, (why) => refuse(new Error(why)))
   }
 
   /** Reports the denied access to the targets. Resolves to true, so that this is not tried again. */
@@ -196,10 +196,10 @@ export class EvidenceReader {
   }
 }
 
-/** Adds a key to a set that has at most `most` keys. Returns whether the set contains the key. */
-function addWithinLimit(known: Set<string>, key: string, most: number): boolean {
-  if (!known.has(key) && known.size >= most) return false
-  known.add(key)
+/** Adds a key to a set that has at most `limit` keys. Returns whether the set contains the key. */
+function addWithinLimit(keys: Set<string>, key: string, limit: number): boolean {
+  if (!keys.has(key) && keys.size >= limit) return false
+  keys.add(key)
   return true
 }
 

@@ -22,12 +22,12 @@ interface ReadFacts {
 
 /** The facts that the evidence of every problem depends on. */
 export interface EvidenceContext extends ReadFacts {
-  /** The `placeKey` of the problems of all targets. */
+  /** The `problemPlaceKey` of the problems of all targets. */
   readonly own: ReadonlySet<string>
 }
 
 /** Identifies the object and the container of a problem. */
-export function placeKey({ subject, container = '' }: Problem): string {
+export function problemPlaceKey({ subject, container = '' }: Problem): string {
   return `${subjectText(subject)} ${container}`
 }
 
@@ -43,7 +43,7 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
     ...eventPiece('Events', events),
     ...(container === undefined ? [] : logEvidence(problem, facts)),
     // If a target has the cause as its own problem, that target shows the evidence of the cause.
-    ...(cause === undefined || context.own.has(placeKey(cause)) ? [] : evidenceFor(cause, facts, context)),
+    ...(cause === undefined || context.own.has(problemPlaceKey(cause)) ? [] : evidenceFor(cause, facts, context)),
   ]
 }
 

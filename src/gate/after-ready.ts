@@ -103,7 +103,7 @@ function isReadyWithoutPods({ assessment }: TargetState): boolean {
 
 /** The verdict if the pods of a ready target were not found because access is denied. */
 function deniedPodsVerdict(gated: GatedTarget, targets: Targets): Verdict | undefined {
-  const denied = isReadyWithoutPods(gated.state) ? targets.denialOf([gated]) : undefined
+  const denied = isReadyWithoutPods(gated.state) ? targets.firstDenial([gated]) : undefined
   if (denied === undefined) return undefined
   const { kind = '', message } = denied
   return deniedVerdict('misconfigured', { name: `${pluralOf(kind)} behind ${gated.name}`, wasReadable: false, message })

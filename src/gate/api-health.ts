@@ -23,7 +23,7 @@ import {
   unknownMs,
   withdrawnMs,
 } from '../thresholds.ts'
-import { deniedVerdict, type Verdict, verdictOf } from './outcome.ts'
+import { createVerdict, deniedVerdict, type Verdict } from './outcome.ts'
 
 /** A failing watch, or a target to which the access was withdrawn (403). Moments are milliseconds since the epoch. */
 interface Outage {
@@ -69,7 +69,7 @@ export class ApiHealth {
       ...this.#startOutage(event),
       ...before
         .filter((outage) => !this.#outages.has(requestKey(outage.failure)) && this.#logged.delete(outageKey(outage)))
-        .map((outage) => `${returnText(outageKey(outage))} after ${wholeSeconds(event.at - outage.lastSuccessAt)}`),
+        .map((outage) => `${outageEndText(outageKey(outage))} after ${wholeSeconds(event.at - outage.lastSuccessAt)}`),
       ...this.#endRefusal(event),
     ]
   }
@@ -80,7 +80,7 @@ export class ApiHealth {
     if (outage === undefined || this.#logged.has(outageKey(outage))) return []
     this.#logged.add(outageKey(outage))
     const { message } = outage.failure
-    return [`${lossText(outage)}${message === '' ? '' : ` (${message})`}: no timeout applies meanwhile`]
+    return [`${outageStartText(outage)}${message === '' ? '' : ` (${message})`}: no timeout applies meanwhile`]
   }
 
   #update(event: FeedEvent): void {
@@ -170,17 +170,17 @@ export class ApiHealth {
     if (first === undefined) return undefined
     const isDue = this.#credentialRefusals >= credentialRefusals || now >= this.#outageEndsGateAt(first)
     if (!isDue && !isTimeout) return undefined
-    const outage = failing.find(({ failure }) => refusesCredentials(failure)) ?? first
+    const outage = failing.find(({ failure }) => isCredentialRefusal(failure)) ?? first
     const { failure, name = '' } = outage
     const { message } = failure
     if (isAccessDenied(failure)) return deniedVerdict('unknown', { name, wasReadable: true, message })
     const outcome = this.#wasReached ? 'unknown' : 'misconfigured'
-    if (refusesCredentials(failure)) return verdictOf(outcome, 'credentials-expired', { message })
+    if (isCredentialRefusal(failure)) return createVerdict(outcome, 'credentials-expired', { message })
     const subjects = new Set([...this.#outages.values()].map(outageKey))
     // If several kinds cannot be read, the cause is the server rather than a webhook.
     const isOfKind = subjects.size === 1 && outage.name === undefined
     return {
-      ...verdictOf(outcome, 'api-unreachable', { outage: outageText(outage, now), message }),
+      ...createVerdict(outcome, 'api-unreachable', { outage: outageDurationText(outage, now), message }),
       unreadable: isOfKind ? outageKey(outage) || undefined : undefined,
     }
   }
@@ -211,7 +211,7 @@ export class ApiHealth {
     const bySubject = Map.groupBy(this.#outages.values(), outageKey)
     return [...bySubject.values()].flatMap((outages) => {
       const [oldest] = outages.toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
-      return oldest === undefined ? [] : [outageText(oldest, now)]
+      return oldest === undefined ? [] : [outageDurationText(oldest, now)]
     })
   }
 
@@ -223,7 +223,7 @@ export class ApiHealth {
       if (failure.kind !== undefined) this.#outages.delete(key)
       return
     }
-    if (refusesCredentials(failure)) this.#credentialRefusals += failure.final ? credentialRefusals : 1
+    if (isCredentialRefusal(failure)) this.#credentialRefusals += failure.final ? credentialRefusals : 1
     const lastSuccessAt = known?.lastSuccessAt ?? reportedSuccessAt(failure) ?? failure.at
     this.#outages.set(key, { failure, lastSuccessAt, name: known?.name })
   }
@@ -245,7 +245,7 @@ export class ApiHealth {
   #outagesOf(requests: readonly WatchRequest[]): readonly Outage[] {
     return [...this.#outages.values()].filter(
       ({ failure }) =>
-        refusesCredentials(failure) || requests.some((request) => this.#watched.isReportAbout(failure, request)),
+        isCredentialRefusal(failure) || requests.some((request) => this.#watched.isReportAbout(failure, request)),
     )
   }
 }
@@ -257,19 +257,19 @@ function outageKey({ failure, name }: Outage): string {
   return isServer || failure.kind === undefined ? '' : pluralOf(failure.kind)
 }
 
-function outageText(outage: Outage, now: number): string {
+function outageDurationText(outage: Outage, now: number): string {
   const subject = outageKey(outage)
   const since = wholeSeconds(now - outage.lastSuccessAt)
   return subject === '' ? `the API server has not answered for ${since}` : `${subject} could not be read for ${since}`
 }
 
-function lossText(outage: Outage): string {
-  if (refusesCredentials(outage.failure)) return 'the API server refuses the credentials'
+function outageStartText(outage: Outage): string {
+  if (isCredentialRefusal(outage.failure)) return 'the API server refuses the credentials'
   const subject = outageKey(outage)
   return subject === '' ? 'the API server does not answer' : `${subject} cannot be read`
 }
 
-function returnText(subject: string): string {
+function outageEndText(subject: string): string {
   return subject === '' ? 'the API server answers again' : `${subject} can be read again`
 }
 
@@ -278,7 +278,7 @@ function reportedSuccessAt(failure: Failure): number | undefined {
   return failure.type === 'UNAVAILABLE' ? failure.lastSuccessAt : undefined
 }
 
-function refusesCredentials(failure: Failure): failure is Failure & { readonly type: 'REFUSED' } {
+function isCredentialRefusal(failure: Failure): failure is Failure & { readonly type: 'REFUSED' } {
   return failure.type === 'REFUSED' && failure.what === 'credentials'
 }
 

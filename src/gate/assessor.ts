@@ -11,8 +11,8 @@ import type { Reader } from '../lifecycle/reader.ts'
 import { ReadIndex, type Reads } from '../lifecycle/reads.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { lastStateOfDeleted, targetRule } from '../lifecycle/rules.ts'
-import { podsMetadata } from '../lifecycle/selector.ts'
-import { createReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
+import { podTemplateMetadata } from '../lifecycle/selector.ts'
+import { createSharedReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
 import { versionChangedAt } from '../lifecycle/status-age.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
@@ -35,12 +35,12 @@ import {
   isTargetReady,
   noRequests,
   objectOf,
-  requestsOfReads,
+  requestsAfterAssessment,
   wasDeleted,
 } from './target-state.ts'
 import { step, type TargetEvent } from './target-step.ts'
 import type { TargetParts, Targets } from './targets.ts'
-import { type Entry, isOwnProblem } from './timeline-entries.ts'
+import { type Entry, isProblemOfTarget } from './timeline-entries.ts'
 
 /** The parts of a gate that the assessor uses. */
 interface AssessorParts extends TargetParts {
@@ -66,7 +66,7 @@ export class Assessor {
     this.#parts = parts
     this.#targets = targets
     this.#gateTime = createGateTime(parts.settings)
-    this.#sharedReaders = createReaders(parts.store, this.#gateTime, parts.settings)
+    this.#sharedReaders = createSharedReaders(parts.store, this.#gateTime, parts.settings)
     this.#progressKey = targets.progressKey
   }
 
@@ -84,12 +84,12 @@ export class Assessor {
   }
 
   /** Sets the deadlines of the changed targets. */
-  updateEnds(): void {
+  updateDeadlines(): void {
     const changed = this.#changed
     this.#changed = new Set()
     for (const gated of changed) {
       const isUnanswered = this.#targets.isUnanswered(gated)
-      const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
+      const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.isWaitingForOther(gated))
       this.apply(gated, { type: 'stall-held', isHeld })
       gated.end = nextEnd(gated, isUnanswered, this.#targets.holding)
     }
@@ -142,7 +142,7 @@ export class Assessor {
       haveImagesArrived: (object, listed) => {
         const isRequired = isChangeRequired(gated)
         const expected = settings.expectImages
-        if (!isRequired && !this.#expectsImages) return undefined
+        if (!isRequired && !this.#hasExpectedImages) return undefined
         const reader = gated.readerOf(object)
         if (isRequired) versionChangedAt(object, rule, reader)
         const isOfSpec = hasExpectedImagesInSpec(object, listed, expected)
@@ -157,7 +157,7 @@ export class Assessor {
     return gated
   }
 
-  get #expectsImages(): boolean {
+  get #hasExpectedImages(): boolean {
     return Object.keys(this.#parts.settings.expectImages).length > 0
   }
 
@@ -248,25 +248,26 @@ export class Assessor {
   /** Assesses the targets in order: those that read no pods of others, those that do, then newly deployed objects. */
   #assessInOrder(targets: readonly GatedTarget[]): void {
     const { length: known } = this.#targets.all
-    const dependents = new Set(targets.filter(readsPodsOfOthers))
+    const dependents = new Set(targets.filter(mayReadPodsOfOthers))
     const changed = new Set<number>()
     for (const gated of targets.filter((each) => !dependents.has(each))) {
       const { assessment: before } = gated.state
-      this.runForTarget(gated, () => this.#assessOne(gated))
+      this.runForTarget(gated, () => this.#assessTarget(gated))
       if (!haveSamePods(gated.state.assessment?.pods, before?.pods)) changed.add(gated.index)
     }
     if (changed.size > 0)
       for (const gated of this.#targets.unendedTargets)
         if ([...(gated.reads?.podOwners ?? [])].some((index) => changed.has(index))) dependents.add(gated)
-    for (const gated of dependents) this.runForTarget(gated, () => this.#assessOne(gated))
+    for (const gated of dependents) this.runForTarget(gated, () => this.#assessTarget(gated))
     const deployed = this.#targets.all.slice(known)
     if (deployed.length > 0) this.#assessInOrder(deployed)
   }
 
-  #assessOne(gated: GatedTarget): void {
+  #assessTarget(gated: GatedTarget): void {
     this.#changed.add(gated)
     if (gated.state.type === 'ended' || gated.state.assessment?.completed) return
-    const awaited = gated.state.type === 'awaiting-change' && this.#expectsImages && this.#parts.store.get(gated.target)
+    const awaited =
+      gated.state.type === 'awaiting-change' && this.#hasExpectedImages && this.#parts.store.get(gated.target)
     if (awaited) this.#applyChange(gated, { after: awaited })
     const object = objectOf(gated.state)
     if (object === undefined) {
@@ -280,12 +281,12 @@ export class Assessor {
 
   #assessObject(gated: GatedTarget, object: KubeObject): void {
     const { reads: before } = gated
-    this.#readAndApply(gated, object)
+    this.#assessAndApply(gated, object)
     // Later reads through the same reader count too, for example for an undo.
     if (gated.reads !== undefined && gated.reads !== before) this.#readIndex.replace(gated, before, gated.reads)
   }
 
-  #readAndApply(gated: GatedTarget, object: KubeObject): void {
+  #assessAndApply(gated: GatedTarget, object: KubeObject): void {
     const { rule, state } = gated
     const reader = gated.readerOf(object)
     const revisions = revisionsOf(object, reader)
@@ -301,10 +302,11 @@ export class Assessor {
     if (gated.state.type === 'ended') return
     const { failure } = assessment
     // A failure that the target itself reports does not depend on the explaining objects.
-    const explaining = failure === undefined || isOwnProblem(failure, gated.target) ? [] : gated.requests.explaining
+    const explaining =
+      failure === undefined || isProblemOfTarget(failure, gated.target) ? [] : gated.requests.explaining
     const isUnavailable = this.#parts.health.isUnavailable([...gated.requests.needed, ...explaining])
     const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).yieldsTo === 'awaited')
-    const awaitsOther = hasConsequence && this.#targets.awaitsOther(gated, assessment)
+    const awaitsOther = hasConsequence && this.#targets.isWaitingForOther(gated, assessment)
     const availableRevision = state.assessment === undefined ? rule.undo?.availableRevision(object, reader) : undefined
     const changedAt = versionChangedAt(object, rule, reader)
     this.#addDeployed(gated, assessment)
@@ -315,7 +317,7 @@ export class Assessor {
   /** Keeps the reads of an assessment, and sets the watches of the target. */
   #keepReads(gated: GatedTarget, reads: Reads): void {
     gated.reads = reads
-    const requests = requestsOfReads(gated, reads)
+    const requests = requestsAfterAssessment(gated, reads)
     // The explaining objects are known only after every needed list is complete.
     const isPending = this.#targets.isPending({ requests })
     const { explaining } = isPending ? gated.requests : requests
@@ -393,7 +395,7 @@ export class Assessor {
       for (const { index } of selected) reads.podOwners.add(index)
       return {
         hasUnassessed: selected.some((other) => !isAssessedOrEnded(other)),
-        hasGated: selected.some((other) => this.#wantsPods(other)),
+        hasGated: selected.some((other) => this.#hasWantedPods(other)),
       }
     }
     return {
@@ -404,11 +406,11 @@ export class Assessor {
       holding: this.#targets.holding,
       othersProgress: () => {
         reads.readsOthers = true
-        return this.#targets.othersProgress(gated)
+        return this.#targets.isOtherProgressing(gated)
       },
       othersReadyAt: () => {
         reads.readsOthers = true
-        return this.#targets.othersReadyAt(gated)
+        return this.#targets.othersLastReadyAt(gated)
       },
       revisionOf: (pod) => {
         workloads ??= findWorkloads()
@@ -425,12 +427,12 @@ export class Assessor {
     return this.#targets.all.filter(({ target, rule }) => {
       if (target.namespace !== object.metadata.namespace || rule.serving === undefined) return false
       const workload = rule.serving.selects === undefined ? this.#parts.store.get(target) : undefined
-      return workload !== undefined && serving.selects?.(object, podsMetadata(workload)) === true
+      return workload !== undefined && serving.selects?.(object, podTemplateMetadata(workload)) === true
     })
   }
 
   /** Whether a gated workload has assessed pods, and wants at least one. */
-  #wantsPods(gated: GatedTarget): boolean {
+  #hasWantedPods(gated: GatedTarget): boolean {
     const { state, rule } = gated
     const object = objectOf(state)
     if (object === undefined || state.assessment?.pods === undefined) return false
@@ -439,7 +441,7 @@ export class Assessor {
 
   /** The revision of a pod within the gated workloads that own it. Undefined if none of them has assessed pods. */
   #revisionOf(pod: Pod, { podOwners }: Reads): PodRevision | undefined {
-    const owners = this.#targets.targetsOf(pod)
+    const owners = this.#targets.targetsOwning(pod)
     for (const { index } of owners) podOwners.add(index)
     const assessed = owners.flatMap(({ state }) => state.assessment?.pods ?? [])
     if (assessed.length === 0) return undefined
@@ -454,6 +456,6 @@ function isAssessedOrEnded({ state }: GatedTarget): boolean {
 }
 
 /** Whether a target reads the pods of other targets: it is a Service, or its last assessment has read such pods. */
-function readsPodsOfOthers({ rule, reads }: GatedTarget): boolean {
+function mayReadPodsOfOthers({ rule, reads }: GatedTarget): boolean {
   return rule.serving?.selects !== undefined || (reads !== undefined && reads.podOwners.size > 0)
 }

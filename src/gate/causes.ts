@@ -2,10 +2,10 @@ import type { ObjectName, Subject } from '../cluster/objects.ts'
 import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import { nameKey } from '../plan/target.ts'
 import { classOf, isOwnMistake, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
-import { isCause } from './outcome.ts'
+import { mayBeCause } from './outcome.ts'
 import { type GatedTarget, isTargetReady, verdictSoFar } from './target-state.ts'
 import type { Targets } from './targets.ts'
-import { isOwnProblem } from './timeline-entries.ts'
+import { isProblemOfTarget } from './timeline-entries.ts'
 
 /**
  * Finds the targets that are not ready only because they wait for another target. If A waits for B and B waits for C,
@@ -50,7 +50,7 @@ function findCause(gated: GatedTarget, targets: Targets): GatedTarget | undefine
   const own = nameKey(gated.target)
   return awaitedObjects(gated)
     .flatMap((name) => targets.findByNameOrOwner(name).slice(0, 1))
-    .find((other) => nameKey(other.target) !== own && isCause(verdictSoFar(other).outcome, outcome))
+    .find((other) => nameKey(other.target) !== own && mayBeCause(verdictSoFar(other).outcome, outcome))
 }
 
 /** The objects that a target waits for: first the objects of its problem, then the objects that its rule awaits. */
@@ -61,7 +61,7 @@ function awaitedObjects(gated: GatedTarget): readonly ObjectName[] {
   if (problem === undefined) return reason === '' || traitsOf({ reason }).hasNoProblem ? awaits : []
   const subjects = problemAndCause(problem)
     .toReversed()
-    .flatMap((each) => [...(isOwnProblem(each, target) ? [] : [each.subject]), ...otherSubjects(each)])
+    .flatMap((each) => [...(isProblemOfTarget(each, target) ? [] : [each.subject]), ...otherSubjects(each)])
   return [...subjects.map(nameOfSubject), ...(mayWait(problem) ? awaits : [])]
 }
 

@@ -1,12 +1,12 @@
 import { podsOf } from '../lifecycle/pods.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { versionChangedAt } from '../lifecycle/status-age.ts'
-import { ownProblem } from '../lifecycle/status-problems.ts'
+import { objectProblemFields } from '../lifecycle/status-problems.ts'
 import { isDeletionAwaited } from '../plan/target.ts'
 import { type Problem, problemSentence } from '../reasons/reasons.ts'
 import { deletedMs, fallenMs, maxOpenFields } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
-import { absentVerdict, verdictOf } from './outcome.ts'
+import { absentVerdict, createVerdict } from './outcome.ts'
 import { unchangedVerdict } from './present-version.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import {
@@ -52,7 +52,7 @@ function changeVerdict(gated: GatedTarget): TargetVerdict {
     if (unchanged !== undefined) return unchanged
     const other = present && gated.haveImagesArrived(present, present)
     const cause = typeof other === 'object' ? problemSentence(other) : openFieldsText(gated)
-    return verdictOf('stalled', 'change-not-seen', { awaitChangeMs: settings.awaitChangeMs, cause })
+    return createVerdict('stalled', 'change-not-seen', { awaitChangeMs: settings.awaitChangeMs, cause })
   }
   const [problem] = state.assessment?.problems ?? []
   return problem === undefined
@@ -73,7 +73,7 @@ function deletionDeadline({ state, target }: GatedTarget): End | undefined {
   if (state.type !== 'absent' || state.deletedAt === undefined || target.deployedBy !== undefined) return undefined
   return {
     at: state.deletedAt + deletedMs,
-    verdict: () => verdictOf('failed', 'deleted', {}),
+    verdict: () => createVerdict('failed', 'deleted', {}),
   }
 }
 
@@ -92,7 +92,7 @@ function holdDeadline(gated: GatedTarget, { since, until }: Hold): End {
     const problem = problemInHold(state, at)
     const cause = problem === undefined ? describeState(state) : problemSentence(problem)
     const detail = { holdMs: until - since, afterMs: (fallenAt ?? at) - since, cause }
-    return { ...verdictOf('failed', 'not-held', detail), problem }
+    return { ...createVerdict('failed', 'not-held', detail), problem }
   }
   return { at, verdict }
 }
@@ -101,7 +101,7 @@ function holdDeadline(gated: GatedTarget, { since, until }: Hold): End {
 function problemInHold(state: TargetState, now: number): Problem | undefined {
   const { seen, assessment } = state
   if (objectOf(state) !== undefined || seen === undefined) return assessment?.problems[0] ?? assessment?.overdue
-  return { ...ownProblem(seen.object, now), reason: 'deleted', detail: {} }
+  return { ...objectProblemFields(seen.object, now), reason: 'deleted', detail: {} }
 }
 
 /** The end by the timeout of the current milestone (`milestone-timeouts`). */
@@ -118,7 +118,7 @@ function milestoneDeadline(gated: GatedTarget): End | undefined {
     if (current === 'created')
       return { ...absentVerdict('failed', target, timeoutMs), logText: absentVerdict('failed', target).message }
     const detail = { timeoutMs, milestone: current, state: describeState(state) }
-    const verdict = verdictOf('timed-out', 'still-running', detail)
+    const verdict = createVerdict('timed-out', 'still-running', detail)
     return overdueVerdict(gated, { ...verdict, logText: verdict.message })
   }
   return { at: (waitingSince(milestones) ?? settings.startedAt) + timeoutMs, verdict }
@@ -131,7 +131,7 @@ function stallDeadline(gated: GatedTarget): End | undefined {
   if (timeoutMs === 0 || state.type === 'ended' || state.stall.heldSince !== undefined) return undefined
   const verdict = () => {
     const logText = describeState(state)
-    const verdict = verdictOf('stalled', 'no-progress', { stallTimeoutMs: timeoutMs, state: logText })
+    const verdict = createVerdict('stalled', 'no-progress', { stallTimeoutMs: timeoutMs, state: logText })
     return overdueVerdict(gated, { ...verdict, logText })
   }
   return { at: state.stall.since + timeoutMs, verdict }
@@ -147,7 +147,7 @@ function timeoutDeadline(gated: GatedTarget): End | undefined {
 /** The verdict of a target after its own timeout, or after the timeout of the gate. */
 export function timeoutVerdict(gated: GatedTarget, timeoutMs: number): TargetVerdict {
   const logText = describeState(gated.state)
-  const verdict = verdictOf('timed-out', 'still-running', { timeoutMs, state: logText })
+  const verdict = createVerdict('timed-out', 'still-running', { timeoutMs, state: logText })
   return overdueVerdict(gated, { ...verdict, logText })
 }
 

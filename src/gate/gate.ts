@@ -32,10 +32,10 @@ import { ApiHealth } from './api-health.ts'
 import { Assessor } from './assessor.ts'
 import { findCauses } from './causes.ts'
 import { timeoutVerdict } from './deadlines.ts'
-import { deniedVerdict, type TargetOutcome, type Verdict, verdictOf, worstVerdict } from './outcome.ts'
+import { createVerdict, deniedVerdict, type TargetOutcome, type Verdict, worstVerdict } from './outcome.ts'
 import { type JudgedRunRecord, type JudgedTargetRecord, openConclusion, undefinedIfEmpty } from './run-record.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
-import { describeOpen, targetRecord } from './target-record.ts'
+import { describeOpenTarget, targetRecord } from './target-record.ts'
 import { type GatedTarget, isTargetReady, objectOf } from './target-state.ts'
 import { Targets } from './targets.ts'
 import { type Entry, heartbeatText, problemVerdict } from './timeline-entries.ts'
@@ -118,12 +118,12 @@ export class Gate {
   /** Whether the gate needs no more events: it has its verdict or, in a single check, all first lists. */
   get isOver(): boolean {
     const { isSingleCheck, singleCheckEndsAt = Infinity, continuesAfterVerdict } = this.#settings
-    if (isSingleCheck) return this.#isComplete || this.#now >= singleCheckEndsAt
+    if (isSingleCheck) return this.#hasAllLists || this.#now >= singleCheckEndsAt
     return this.#end !== undefined && !continuesAfterVerdict
   }
 
   /** Whether every watch has its first list or was refused. */
-  get #isComplete(): boolean {
+  get #hasAllLists(): boolean {
     return this.requests.every((request) => this.store.listState(request) !== 'pending')
   }
 
@@ -154,7 +154,7 @@ export class Gate {
   }
 
   /** Whether an object is a target whose change has not arrived yet, so that its present state does not count. */
-  awaitsChange(object: KubeObject): boolean {
+  isAwaitingChange(object: KubeObject): boolean {
     const gated = this.#targets.findByName(nameOf(object))
     return gated.some(({ state }) => state.type === 'awaiting-change')
   }
@@ -236,7 +236,7 @@ export class Gate {
     // A failure affects the targets that need the failed watch, so the present watches must be known.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
-    if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
+    if (event.type === 'CANCEL') this.#finish(createVerdict('cancelled', 'cancelled', {}))
     if (isAccessDenied(event)) this.#handleRefusal(event)
     const concerned = this.#applyEvent(event)
     const hasTurned = isGood !== this.#health.isGood
@@ -249,7 +249,7 @@ export class Gate {
     if (this.#end !== undefined) return
     this.#assessor.assess([...concerned])
     concerned.clear()
-    this.#conclude()
+    this.#endIfDecided()
     this.#updateDeadlines()
   }
 
@@ -268,7 +268,7 @@ export class Gate {
   #applyAnswer(event: TimedAnswer): readonly GatedTarget[] {
     const { reference } = this.#afterReady?.httpChecks[event.check] ?? {}
     if (reference === undefined) return []
-    this.#recheck(event.at)
+    this.#assessDueTargets(event.at)
     const isAsked = ({ state }: GatedTarget) =>
       state.type !== 'ended' && state.assessment?.answering?.has(event.pod) === true
     const asked = this.#targets.findByName(reference).filter(isAsked)
@@ -330,7 +330,7 @@ export class Gate {
   }
 
   /** Assesses the targets whose `recheckAt` has passed. */
-  #recheck(at: number): void {
+  #assessDueTargets(at: number): void {
     const due = this.#targets.unendedTargets.filter(({ recheckAt = Infinity }) => recheckAt <= at)
     for (const gated of due) gated.recheckAt = undefined
     this.#assessor.assess(due)
@@ -339,7 +339,7 @@ export class Gate {
   /** Handles the deadlines that are due. */
   #handleDeadlines(at: number): void {
     this.#now = at
-    this.#recheck(at)
+    this.#assessDueTargets(at)
     this.#updateDeadlines()
     const isTimeout = at >= this.#timeoutAt
     const isConfirmed = at >= this.#confirmAt
@@ -356,12 +356,12 @@ export class Gate {
         const verdict = isOwn ? end.verdict() : timeoutVerdict(gated, this.#settings.timeoutMs)
         this.#assessor.apply(gated, { type: 'end', verdict })
       })
-    this.#conclude(isConfirmed)
+    this.#endIfDecided(isConfirmed)
     if (this.#end === undefined && at >= this.#heartbeatAt) {
       const causes = findCauses(this.#targets)
       const open = this.#targets.openTargets.map((gated) => ({
         name: gated.name,
-        description: describeOpen(gated, causes.get(gated)),
+        description: describeOpenTarget(gated, causes.get(gated)),
       }))
       const isHolding = open.length === 0 && this.#holdEndsAt < Infinity
       const hold = isHolding ? [`must stay so for ${duration(this.#holdEndsAt - at)} more`] : []
@@ -372,13 +372,13 @@ export class Gate {
 
   /** Sets the deadlines of the changed targets, and the next moment at which the gate acts. */
   #updateDeadlines(): void {
-    this.#assessor.updateEnds()
+    this.#assessor.updateDeadlines()
     const ofTargets = this.#targets.unendedTargets.flatMap(({ end, recheckAt }) => [end?.at, recheckAt])
-    this.#nextAt = earliestMoment([...this.#ownDeadlines, ...ofTargets]) ?? Infinity
+    this.#nextAt = earliestMoment([...this.#gateDeadlines, ...ofTargets]) ?? Infinity
   }
 
   /** The deadlines of the gate itself. */
-  get #ownDeadlines(): readonly number[] {
+  get #gateDeadlines(): readonly number[] {
     const { givesNoVerdict, singleCheckEndsAt = 0 } = this.#settings
     if (givesNoVerdict) return singleCheckEndsAt > this.#now ? [singleCheckEndsAt] : []
     return [
@@ -454,7 +454,7 @@ export class Gate {
     const requests = new Set(this.questions.map(({ check }) => requestText(check)))
     const waited = duration(this.#now - Math.max(until, this.#lastContactAt))
     const outage = `after the hold, no request reached a pod for ${waited}: ${[...requests].join(', ')}`
-    return verdictOf('unknown', 'api-unreachable', { outage })
+    return createVerdict('unknown', 'api-unreachable', { outage })
   }
 
   /** The verdict `unknown` if a deadline ends a target whose kind was never listed completely. */
@@ -464,7 +464,7 @@ export class Gate {
     )
     if (unlisted === undefined) return undefined
     const outage = `it is not known whether ${unlisted.name} exists: its kind was never listed in full`
-    return verdictOf('unknown', 'api-unreachable', { outage })
+    return createVerdict('unknown', 'api-unreachable', { outage })
   }
 
   /**
@@ -510,7 +510,7 @@ export class Gate {
    * failure. Also if an outage lasts too long, or a line of `http-checks` is a mistake.
    * @param isConfirmed whether the watches have answered since every target became ready
    */
-  #conclude(isConfirmed = false): void {
+  #endIfDecided(isConfirmed = false): void {
     if (this.#end !== undefined || this.#settings.givesNoVerdict) return
     const unknown = this.#unknownVerdict()
     const { isDone, all, unendedTargets } = this.#targets
@@ -555,7 +555,7 @@ export class Gate {
     const pods = all.map(({ state }) => podsOf(objectOf(state), state.assessment?.pods))
     const problem = missingContainerProblem(first.target, pods, this.#settings.expectImages, this.#now)
     if (problem === undefined) return
-    const denied = this.#targets.denialOf(all)
+    const denied = this.#targets.firstDenial(all)
     if (denied !== undefined) {
       const { kind = '', message } = denied
       this.#finish(deniedVerdict('unknown', { name: pluralOf(kind), wasReadable: false, message }))

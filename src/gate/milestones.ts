@@ -69,7 +69,7 @@ export function updateMilestones(
       ...before,
       reached: [
         ...before.reached,
-        ...passed.map((name) => ({ at, shownAt: toShownMoment(findMilestone(milestones, name)?.at, when) })),
+        ...passed.map((name) => ({ at, shownAt: limitShownMoment(findMilestone(milestones, name)?.at, when) })),
       ],
       present: milestones,
       highest: higher.length === 0 ? reference : new Map([...reference, ...higher]),
@@ -83,7 +83,10 @@ export function updateMilestones(
  * Limits the moment at which an object shows that a milestone was reached: not after `now` and, if the gate saw the
  * milestone open, not before the gate's start. Undefined for a moment in the future, because its clock is wrong.
  */
-function toShownMoment(at: number | undefined, { now, startedAt, isFirstSight }: AssessmentTime): number | undefined {
+function limitShownMoment(
+  at: number | undefined,
+  { now, startedAt, isFirstSight }: AssessmentTime,
+): number | undefined {
   if (at === undefined || at <= 0 || at >= now + timestampUnitMs) return undefined
   const isOfFirstSecond = at < startedAt && at > startedAt - timestampUnitMs
   return isOfFirstSecond && !isFirstSight ? startedAt : Math.min(at, now)

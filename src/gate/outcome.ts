@@ -28,7 +28,7 @@ export interface Verdict<O extends TargetOutcome = Outcome> {
 }
 
 /** Creates a verdict with the message of its reason. */
-export function verdictOf<O extends TargetOutcome, Reason extends ReasonCode>(
+export function createVerdict<O extends TargetOutcome, Reason extends ReasonCode>(
   outcome: O,
   reason: Reason,
   detail: ReasonDetails[Reason],
@@ -43,8 +43,8 @@ export function absentVerdict<O extends TargetOutcome>(
   { selector, hook }: Target,
   timeoutMs?: number,
 ): Verdict<O> {
-  if (selector !== undefined) return verdictOf(outcome, 'not-found', { isSelector: true })
-  return verdictOf(outcome, 'not-found', {
+  if (selector !== undefined) return createVerdict(outcome, 'not-found', { isSelector: true })
+  return createVerdict(outcome, 'not-found', {
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(hook && { hook: hook.annotation }),
   })
@@ -54,7 +54,7 @@ export function absentVerdict<O extends TargetOutcome>(
 export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: ReasonDetails['forbidden']): Verdict<O> {
   const access = [parseDeniedAccess(detail.message) ?? []].flat()
   const { wasReadable } = detail
-  return { ...verdictOf(outcome, 'forbidden', detail), denied: { wasReadable, access } }
+  return { ...createVerdict(outcome, 'forbidden', detail), denied: { wasReadable, access } }
 }
 
 /** The gravest outcome of several gates. */
@@ -63,7 +63,7 @@ export function gravestOutcome(ofGates: readonly Outcome[]): Outcome {
 }
 
 /** Whether a target with the outcome `cause` may be the cause of another target's outcome: it must be as grave. */
-export function isCause(cause: TargetOutcome, outcome: TargetOutcome): boolean {
+export function mayBeCause(cause: TargetOutcome, outcome: TargetOutcome): boolean {
   const mayWait = ['progressing', 'failed', 'stalled', 'timed-out'].includes(outcome)
   return mayWait && targetOutcomes.indexOf(cause) <= targetOutcomes.indexOf(outcome)
 }

@@ -3,7 +3,7 @@ import type { Rule } from '../lifecycle/rule.ts'
 import type { Target } from '../plan/target.ts'
 import { recentVersionMs } from '../thresholds.ts'
 import type { MilestoneProgress } from './milestones.ts'
-import { type Verdict, verdictOf } from './outcome.ts'
+import { createVerdict, type Verdict } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
 
 /** The facts that decide how old the present version of a target may be (`require-change`). */
@@ -14,13 +14,13 @@ interface VersionContext {
 }
 
 /** The `require-change` of a target in milliseconds: from its reference, else from the gate. 0: any age is accepted. */
-function requiredMsOf({ target, settings }: VersionContext): number {
+function requiredChangeMs({ target, settings }: VersionContext): number {
   return target.clocks.requireChangeMs ?? settings.requireChangeMs
 }
 
 /** Whether `require-change` limits the age of a target. For kinds without pods, the age is only reported. */
 export function isChangeRequired(context: VersionContext): boolean {
-  return context.rule.changedAt !== undefined && requiredMsOf(context) > 0
+  return context.rule.changedAt !== undefined && requiredChangeMs(context) > 0
 }
 
 /**
@@ -31,10 +31,10 @@ export function unchangedVerdict(
   changedAt: number | undefined,
   context: VersionContext,
 ): Verdict<'failed'> | undefined {
-  const requiredMs = requiredMsOf(context)
+  const requiredMs = requiredChangeMs(context)
   const ageMs = context.settings.startedAt - (changedAt ?? Infinity)
   if (!isChangeRequired(context) || ageMs <= requiredMs) return undefined
-  return verdictOf('failed', 'not-changed', { ageMs, requiredMs, applied: context.target.applied })
+  return createVerdict('failed', 'not-changed', { ageMs, requiredMs, applied: context.target.applied })
 }
 
 /** The state of a target, as far as it shows the age of the present version. */
@@ -58,7 +58,7 @@ export function versionAge(state: VersionState, context: VersionContext): Versio
   const { changedAt } = state.seen ?? {}
   if (changedAt === undefined) return {}
   const ageMs = context.settings.startedAt - changedAt
-  if (ageMs <= (requiredMsOf(context) || recentVersionMs)) return { changedAt, change: 'recent' }
+  if (ageMs <= (requiredChangeMs(context) || recentVersionMs)) return { changedAt, change: 'recent' }
   const isOld = wasReadyAtFirstSight(state, context) && ageMs > recentVersionMs
   return isOld || unchangedVerdict(changedAt, context) !== undefined ? { changedAt, change: 'none' } : { changedAt }
 }

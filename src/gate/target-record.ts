@@ -25,7 +25,7 @@ import {
 import { problemHeadline, remarksOf } from './timeline-entries.ts'
 
 /** Describes in a few words what an open target waits for, and why its stall clock is stopped. */
-export function describeOpen(gated: GatedTarget, cause: GatedTarget | undefined): string {
+export function describeOpenTarget(gated: GatedTarget, cause: GatedTarget | undefined): string {
   const { state, target } = gated
   const [problem] = problemsUnlessReady(state)
   if (cause !== undefined) return `waits for ${cause.name}`
@@ -42,7 +42,7 @@ export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?:
   const { assessment, milestones } = state
   const problems = problemsUnlessReady(state)
   const { outcome, reason, message, form }: Verdict<TargetOutcome> =
-    state.type === 'ended' ? state.verdict : { ...verdictSoFar(gated), ...openStatement(gated, problems[0]) }
+    state.type === 'ended' ? state.verdict : { ...verdictSoFar(gated), ...openTargetStatement(gated, problems[0]) }
   const { apiVersion, kind, namespace, name, selector, source, clocks, deployedBy, release, hook } = target
   const notes = remarksOf(assessment, target)
   return {
@@ -61,7 +61,7 @@ export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?:
     clocks,
     endedAt: state.type === 'ended' ? state.at : state.readyAt,
     milestones: milestoneRecords(milestones, outcome, hold !== undefined),
-    problems: problems.map((problem) => recordProblem(problem, target)),
+    problems: problems.map((problem) => problemRecord(problem, target)),
     notes: undefinedIfEmpty(notes),
     ...versionAge(state, gated),
     warnings: undefinedIfEmpty(assessment?.warnings),
@@ -79,7 +79,7 @@ export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?:
 }
 
 /** The state of an open or ready target as text; `form` is how the text follows the name (see `joinSubject`). */
-function openStatement(gated: GatedTarget, problem: Problem | undefined): Pick<Verdict, 'message' | 'form'> {
+function openTargetStatement(gated: GatedTarget, problem: Problem | undefined): Pick<Verdict, 'message' | 'form'> {
   const { state } = gated
   const message =
     isTargetReady(state) && state.type !== 'absent' && state.assessment !== undefined
@@ -91,7 +91,7 @@ function openStatement(gated: GatedTarget, problem: Problem | undefined): Pick<V
 }
 
 /** Creates the record of a problem. */
-export function recordProblem(problem: Problem, target: Target): JudgedProblem {
+export function problemRecord(problem: Problem, target: Target): JudgedProblem {
   const { reason, subject, isElsewhere, container, isInit, firstSeenAt, count } = problem
   return {
     reason,

@@ -211,7 +211,7 @@ export function firstRequests(target: Target): Requests {
 }
 
 /** The watches of a target after an assessment. While its change is awaited, only the object itself is needed. */
-export function requestsOfReads({ state, target }: GatedTarget, { requests }: Reads): Requests {
+export function requestsAfterAssessment({ state, target }: GatedTarget, { requests }: Reads): Requests {
   const first = firstRequests(target)
   if (state.type !== 'awaiting-change') return { ...requests, needed: [...first.needed, ...requests.needed] }
   return { ...first, optional: [...requests.needed, ...requests.optional] }

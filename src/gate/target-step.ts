@@ -18,7 +18,7 @@ import {
   restartCounters,
   updateMilestones,
 } from './milestones.ts'
-import { type TargetOutcome, type Verdict, verdictOf } from './outcome.ts'
+import { createVerdict, type TargetOutcome, type Verdict } from './outcome.ts'
 import { readyMessage, unchangedVerdict } from './present-version.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import {
@@ -40,10 +40,10 @@ import {
 } from './target-state.ts'
 import {
   type Entry,
-  isOwnProblem,
+  isProblemOfTarget,
   problemStatement,
   problemVerdict,
-  reachedText,
+  reachedMilestonesText,
   remarksOf,
   settlingText,
   verdictText,
@@ -96,27 +96,29 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
   if (state.type === 'ended') return unchanged
   switch (event.type) {
     case 'found':
-      return afterFound(state, event, now, context)
+      return handleFound(state, event, now, context)
     case 'deleted':
-      return afterDeletion(state, now, context)
+      return handleDeletion(state, now, context)
     case 'last-state-judged':
       return state.type === 'awaiting-change' || state.assessment?.completed
         ? unchanged
         : { state: stateWithoutObject(state, event.deletedAt, now), entries: [] }
     case 'absence-known':
-      return afterAbsence(state, context)
+      return handleAbsence(state, context)
     case 'absence-accepted':
-      return state.type === 'present' || isTargetReady(state) ? unchanged : afterAcceptedAbsence(state, event.text, now)
+      return state.type === 'present' || isTargetReady(state)
+        ? unchanged
+        : handleAcceptedAbsence(state, event.text, now)
     case 'list-pending': {
       if (state.type !== 'present' || !isTargetReady(state) || state.assessment === undefined) return unchanged
       const message = 'the objects that its spec selects now are being listed'
       const assessment = { ...state.assessment, ready: false, failure: undefined, message }
-      return fallBack(state, assessment, now)
+      return loseReadiness(state, assessment, now)
     }
     case 'revisions-listed':
-      return state.type === 'present' ? afterRevisions(state, event.revisions, now, context) : unchanged
+      return state.type === 'present' ? handleRevisions(state, event.revisions, now, context) : unchanged
     case 'assessed':
-      return state.type === 'present' ? afterAssessment(state, event, now, context) : unchanged
+      return state.type === 'present' ? handleAssessment(state, event, now, context) : unchanged
     case 'hold-ended': {
       const milestones = finishHold(state.milestones, event.message, now)
       if (milestones === undefined || !isTargetReady(state)) return unchanged
@@ -141,14 +143,14 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
 }
 
 /** The step after a watch reports an object: a new version, or another object with the same name. */
-function afterFound(
+function handleFound(
   state: UnendedState,
   event: TargetEvent & { type: 'found' },
   now: number,
   context: StepContext,
 ): Step {
   if (state.type === 'absent' && isTargetReady(state) && !isDeletionAwaited(context.target)) {
-    const { entries, ...reopened } = afterFound(stateAwaitingHook(state, now, context), event, now, context)
+    const { entries, ...reopened } = handleFound(stateAwaitingHook(state, now, context), event, now, context)
     return { ...reopened, entries: [noteEntry('exists again: no longer ready'), ...entries] }
   }
   const { object, isFirstSight } = event
@@ -158,14 +160,14 @@ function afterFound(
   const isOther = before !== undefined && before.gated.metadata.uid !== object.metadata.uid
   // With `--for=delete`, another object with the same name means that the first object was deleted, as in `kubectl
   // wait`.
-  if (isOther && isDeletionAwaited(context.target)) return afterDeletion(state, now, context)
+  if (isOther && isDeletionAwaited(context.target)) return handleDeletion(state, now, context)
   const { arrival } = context.rule
   if (state.type === 'awaiting-change' && arrival === undefined)
-    return afterAwaitedChange(state, object, isFirstSight, now, context)
+    return handleAwaitedChange(state, object, isFirstSight, now, context)
   const next = stateWithObject(state, object, isFirstSight, now, context)
   const isRevisionAwaited = state.type === 'awaiting-change' || (!isOther && next.seen.arrival !== undefined)
-  if (arrival !== undefined && isRevisionAwaited) return afterAwaitedRevision(state, next, arrival, now, context)
-  if (isOther) return afterReplacement(next, before, object, now, context)
+  if (arrival !== undefined && isRevisionAwaited) return handleAwaitedRevision(state, next, arrival, now, context)
+  if (isOther) return handleReplacement(next, before, object, now, context)
   return { state: next, entries: [] }
 }
 
@@ -174,7 +176,7 @@ function afterFound(
  * after the operator starts to deploy the revision. If another revision is deployed later, the target ends.
  * @param next the state if the gate judges this version
  */
-function afterAwaitedRevision(
+function handleAwaitedRevision(
   state: UnendedState,
   next: Present,
   arrivalOf: NonNullable<Rule['arrival']>,
@@ -197,7 +199,7 @@ function afterAwaitedRevision(
       entries: text === message ? [] : [{ kind: 'problem', text }],
     }
   }
-  if ('detail' in found) return endTarget(next, verdictOf('superseded', found.type, found.detail), now, context)
+  if ('detail' in found) return endTarget(next, createVerdict('superseded', found.type, found.detail), now, context)
   const isNew = awaiting !== undefined || (found.type === 'deployed' && reader.knownRevision?.wasDeployed !== true)
   const reached = { at: arrival?.at ?? now, before, known: found.known }
   return {
@@ -207,7 +209,7 @@ function afterAwaitedRevision(
 }
 
 /** The step after a new version of an object, while its change is awaited. */
-function afterAwaitedChange(
+function handleAwaitedChange(
   state: AwaitingChange,
   object: KubeObject,
   isFirstSight: boolean,
@@ -240,7 +242,7 @@ function afterAwaitedChange(
  * @param next the state with the new object
  * @param before the facts about the deleted object
  */
-function afterReplacement(
+function handleReplacement(
   next: UnendedState,
   before: Seen,
   object: KubeObject,
@@ -265,8 +267,8 @@ function supersededVerdict(
     author: specAuthorsOf(gated, object),
     isRecreated: gated.metadata.uid !== object.metadata.uid,
   }
-  if (type === 'rolled-back') return verdictOf('superseded', type, { ...who, revision })
-  return verdictOf('superseded', type, { ...who, differences: templateDifferences(gated, object) })
+  if (type === 'rolled-back') return createVerdict('superseded', type, { ...who, revision })
+  return createVerdict('superseded', type, { ...who, differences: templateDifferences(gated, object) })
 }
 
 /** The state with a new version of the object. With another uid, the target begins again at its first milestone. */
@@ -303,7 +305,7 @@ function stateAwaitingHook({ stall }: UnendedState, now: number, { rule }: Pick<
   return { type: 'absent', milestones: createMilestones(rule.milestones), stall: restartStall(stall, now) }
 }
 
-function afterDeletion(state: UnendedState, now: number, { rule, target }: StepContext): Step {
+function handleDeletion(state: UnendedState, now: number, { rule, target }: StepContext): Step {
   // A completed object counts as ready after its deletion, until there is a new object with its name.
   if (state.assessment?.completed) return { state, entries: [] }
   if (state.type === 'awaiting-change') return { state: { ...state, deletedAt: now }, entries: [] }
@@ -330,7 +332,7 @@ function stateWithoutObject(state: Absent | Present, deletedAt: number, now: num
   return { type: 'absent', milestones, stall: kept, deletedAt, seen, assessment }
 }
 
-function afterAbsence(state: UnendedState, { target, settings }: StepContext): Step {
+function handleAbsence(state: UnendedState, { target, settings }: StepContext): Step {
   if (state.type !== 'absent' || isTargetReady(state) || wasDeleted(state) || state.isLogged)
     return { state, entries: [] }
   const timeoutMs = milestoneTimeoutMs('created', target, settings)
@@ -340,7 +342,7 @@ function afterAbsence(state: UnendedState, { target, settings }: StepContext): S
   return { state: { ...state, isLogged: true }, entries }
 }
 
-function afterAcceptedAbsence(state: Absent | AwaitingChange, text: string, now: number): Step {
+function handleAcceptedAbsence(state: Absent | AwaitingChange, text: string, now: number): Step {
   const { stall, deletedAt, seen, assessment } = state
   const milestones = finishMilestones(state.milestones, text, now)
   return {
@@ -350,7 +352,7 @@ function afterAcceptedAbsence(state: Absent | AwaitingChange, text: string, now:
 }
 
 /** The step after the revisions of an object are listed: a change of the template is followed or ends the target. */
-function afterRevisions(state: Present, listed: readonly KubeObject[], now: number, context: StepContext): Step {
+function handleRevisions(state: Present, listed: readonly KubeObject[], now: number, context: StepContext): Step {
   const { object, gated: before } = state.seen
   const byUid = listed.map((revision) => [revision.metadata.uid ?? revision.metadata.name, revision] as const)
   const revisions = new Map([...state.seen.revisions, ...byUid])
@@ -378,22 +380,22 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
   }
 }
 
-function afterAssessment(
+function handleAssessment(
   before: Present,
   event: TargetEvent & { type: 'assessed' },
   now: number,
   context: StepContext,
 ): Step {
   const { target, gateTime } = context
-  const assessment = withEarlierCause(event.assessment, before.seen, target)
+  const assessment = addEarlierCause(event.assessment, before.seen, target)
   const fallen =
-    isTargetReady(before) && !assessment.ready ? fallBack(before, assessment, now) : { state: before, entries: [] }
+    isTargetReady(before) && !assessment.ready ? loseReadiness(before, assessment, now) : { state: before, entries: [] }
   const { seen } = fallen.state
   const isFirstSight = seen.existedBefore && fallen.state.milestones.reached.length === 0
   const when = { now, startedAt: gateTime.startedAt, isFirstSight }
   const { progress, reached, moved } = updateMilestones(fallen.state.milestones, assessment, when)
   // If the object existed before the gate, its creation is not logged.
-  const reachedNow = reachedText(reached, seen.existedBefore ? 0 : gateTime.startedAt)
+  const reachedNow = reachedMilestonesText(reached, seen.existedBefore ? 0 : gateTime.startedAt)
   const settling = reachedNow === '' ? undefined : settlingText(assessment, now)
   const progressText = assessment.ready ? '' : [reachedNow, ...(settling === undefined ? [] : [settling])].join(' · ')
   // While a watch is unavailable, the problem may be over: the pod may run now.
@@ -435,7 +437,7 @@ function afterAssessment(
 }
 
 function findRelatedProblem({ problems }: Assessment, target: Target): Seen['relatedProblem'] {
-  const problem = problems.find((each) => !isOwnProblem(each, target))
+  const problem = problems.find((each) => !isProblemOfTarget(each, target))
   return problem && { problem }
 }
 
@@ -443,12 +445,12 @@ function findRelatedProblem({ problems }: Assessment, target: Target): Seen['rel
  * Adds the last related problem as the cause of a failure that the object reports. An operator may remove the failed
  * objects before it reports the failure, for example by a Helm rollback.
  */
-function withEarlierCause(assessment: Assessment, { relatedProblem, history }: Seen, target: Target): Assessment {
+function addEarlierCause(assessment: Assessment, { relatedProblem, history }: Seen, target: Target): Assessment {
   const [first, ...others] = assessment.problems
   if (relatedProblem === undefined || first === undefined || first.cause !== undefined) return assessment
   const { problem, endedAt = Infinity } = relatedProblem
   const isRecent = endedAt >= Math.max(first.firstSeenAt - removedCauseMs, history.specSeenAt)
-  if (!isRecent || traitsOf(first).yieldsTo !== 'owned' || !isOwnProblem(first, target)) return assessment
+  if (!isRecent || traitsOf(first).yieldsTo !== 'owned' || !isProblemOfTarget(first, target)) return assessment
   const reported = { ...first, cause: problem }
   const explained = { ...assessment, problems: [reported, ...others] }
   return assessment.failure === first ? { ...explained, failure: reported, message: messageOf(reported) } : explained
@@ -498,7 +500,7 @@ function wordingOf(problem: Problem): string {
 }
 
 /** The step when a target is no longer ready. */
-function fallBack(
+function loseReadiness(
   { seen, milestones, stall }: Present,
   assessment: Assessment,
   now: number,

@@ -94,16 +94,16 @@ export class Targets {
   }
 
   /** Whether another target is in progress. */
-  othersProgress(gated: GatedTarget): boolean {
+  isOtherProgressing(gated: GatedTarget): boolean {
     return this.all.some((other) => other !== gated && isProgressing(other.state))
   }
 
   /** When another target last became ready. */
-  othersReadyAt(gated: GatedTarget): number | undefined {
+  othersLastReadyAt(gated: GatedTarget): number | undefined {
     return latestMoment(this.all.map((other) => (other === gated ? undefined : other.state.readyAt)))
   }
 
-  /** A text that changes when `othersProgress` or `othersReadyAt` of a target may change. */
+  /** A text that changes when `isOtherProgressing` or `othersLastReadyAt` of a target may change. */
   get progressKey(): string {
     const progressing = this.all.filter(({ state }) => isProgressing(state))
     const ready = this.all.map(({ state }) => state.readyAt ?? 0)
@@ -151,14 +151,14 @@ export class Targets {
   }
 
   /** Whether a target waits for another open target or for an object of another open target. */
-  awaitsOther(gated: GatedTarget, { awaits = [] }: Partial<Assessment> = gated.state.assessment ?? {}): boolean {
+  isWaitingForOther(gated: GatedTarget, { awaits = [] }: Partial<Assessment> = gated.state.assessment ?? {}): boolean {
     return awaits.some((name) =>
       this.findByNameOrOwner(name).some((other) => other !== gated && isUndecided(other.state)),
     )
   }
 
   /** The targets whose object is this object or one of its owners (also indirect), the nearest first. */
-  targetsOf(object: KubeObject): readonly GatedTarget[] {
+  targetsOwning(object: KubeObject): readonly GatedTarget[] {
     const found = new Set([object])
     for (const { metadata } of found)
       for (const reference of metadata.ownerReferences ?? []) {
@@ -173,7 +173,7 @@ export class Targets {
   /** Finds the targets with this name, then the targets whose object is an owner of the object with this name. */
   findByNameOrOwner(name: ObjectName): readonly GatedTarget[] {
     const object = this.#parts.store.get(name)
-    return [...this.findByName(name), ...(object === undefined ? [] : this.targetsOf(object))]
+    return [...this.findByName(name), ...(object === undefined ? [] : this.targetsOwning(object))]
   }
 
   /** Whether a target cannot be read: access is denied, or the kind is not served or not in the recording. */
@@ -184,7 +184,7 @@ export class Targets {
   }
 
   /** The first denied access to objects that these targets need. */
-  denialOf(targets: readonly GatedTarget[]): Failure | undefined {
+  firstDenial(targets: readonly GatedTarget[]): Failure | undefined {
     const needed = targets.flatMap(({ requests }) => requests.needed)
     return needed.flatMap((request) => this.#parts.store.refusalOf(request) ?? []).find(isAccessDenied)
   }

@@ -49,7 +49,7 @@ export function heartbeatText(
  * One line for milestones that were reached together. If several milestones have counts, only the last is shown.
  * @param createdSince a creation before this moment is not shown
  */
-export function reachedText(reached: readonly Milestone[], createdSince: number): string {
+export function reachedMilestonesText(reached: readonly Milestone[], createdSince: number): string {
   const furthest = reached.findLast(({ count }) => count !== undefined)
   return reached
     .filter((milestone) => milestone.message !== '' && (milestone.count === undefined || milestone === furthest))
@@ -69,7 +69,7 @@ export function settlingText({ milestones }: Assessment, now: number): string | 
 
 /** A problem in one line. The text names the object with the problem, unless this is the target itself. */
 export function problemStatement(problem: Problem, target: Target): Sentence {
-  return isOwnProblem(problem, target) ? sentenceOf(problem) : { text: problemSentence(problem), form: 'complete' }
+  return isProblemOfTarget(problem, target) ? sentenceOf(problem) : { text: problemSentence(problem), form: 'complete' }
 }
 
 const subjectLimit = 60
@@ -78,12 +78,12 @@ const subjectLimit = 60
 export function problemHeadline(problem: Problem, target: Target): string {
   const headline = headlineOf(problem)
   const deepest = problem.cause ?? problem
-  const isNamed = isOwnProblem(deepest, target) || !traitsOf(deepest).isAnonymous
+  const isNamed = isProblemOfTarget(deepest, target) || !traitsOf(deepest).isAnonymous
   return isNamed ? headline : `${shortenMiddle(subjectText(deepest.subject), subjectLimit)}: ${headline}`
 }
 
 /** Whether the target itself has the problem. */
-export function isOwnProblem({ subject, container }: Problem, { apiVersion, ...name }: Target): boolean {
+export function isProblemOfTarget({ subject, container }: Problem, { apiVersion, ...name }: Target): boolean {
   return isSameSubject(subject, { ...name, group: groupOf(apiVersion) }) && container === undefined
 }
 

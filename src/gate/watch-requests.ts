@@ -5,7 +5,7 @@ import { assess } from '../lifecycle/assess.ts'
 import { createGateTime } from '../lifecycle/proof.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { dependentKindsOf, ruleOf } from '../lifecycle/rules.ts'
-import { createReaders } from '../lifecycle/shared-reader.ts'
+import { createSharedReaders } from '../lifecycle/shared-reader.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { maxCheckedRequests, maxWatchesOfKind } from '../thresholds.ts'
 
@@ -22,17 +22,17 @@ export function consolidateRequests(
   isRefused: (wide: WatchRequest) => boolean = () => false,
   isForeign: (namespace: string | undefined) => boolean = () => false,
 ): readonly WatchRequest[] {
-  const byNamespace = Map.groupBy(distinctRequests(requests), (request) => requestKey(wholeNamespace(request)))
+  const byNamespace = Map.groupBy(distinctRequests(requests), (request) => requestKey(namespaceWatch(request)))
   return [...byNamespace.values()].flatMap((same) => {
     const [first] = same
     if (first === undefined || same.length <= maxWatchesOfKind) return same
-    const wide = wholeNamespace(first)
+    const wide = namespaceWatch(first)
     if (isForeign(wide.namespace) && !same.some((each) => requestKey(each) === requestKey(wide))) return same
     return isRefused(wide) ? same.filter((request) => requestKey(request) !== requestKey(wide)) : [wide]
   })
 }
 
-function wholeNamespace({ apiVersion, kind, namespace }: WatchRequest): WatchRequest {
+function namespaceWatch({ apiVersion, kind, namespace }: WatchRequest): WatchRequest {
   return { apiVersion, kind, namespace }
 }
 
@@ -58,7 +58,7 @@ export function isConsolidated(
 function neededRequests(rule: Rule, object: KubeObject): readonly WatchRequest[] {
   const now = 0
   const time = createGateTime({ startedAt: now, settleTimeMs: 0, serverOffsetMs: 0 })
-  const reader = createReaders(new Store(() => true), time, { settleTimeMs: 0, maxRestarts: 0 }).at(now)
+  const reader = createSharedReaders(new Store(() => true), time, { settleTimeMs: 0, maxRestarts: 0 }).at(now)
   const alone = { othersProgress: () => false, othersReadyAt: () => undefined, revisionOf: () => undefined }
   assess(rule, object, { ...reader, ...alone, history: observeTarget(undefined, object, now) })
   return reader.reads.requests.needed
@@ -79,7 +79,7 @@ export function gateRequests(targets: readonly WatchRequest[]): readonly WatchRe
     const related = [...needed, ...(isKnown ? kinds.map((each) => ({ ...each, namespace })) : [])]
     return [
       target,
-      ...related.filter((each) => each.namespace !== undefined).map(wholeNamespace),
+      ...related.filter((each) => each.namespace !== undefined).map(namespaceWatch),
       { ...eventKind, namespace: namespace ?? 'default' },
     ]
   })

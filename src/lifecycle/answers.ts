@@ -8,20 +8,20 @@ import { counted } from '../reasons/wording.ts'
 import { answersProven, answersProvenMs, requestIntervalMs } from '../thresholds.ts'
 import { type Assessment, type Milestone, type Question, requestText } from './assessment.ts'
 import { declaredPortsText, portText, targetPortIn } from './network/endpoints.ts'
-import { isProven, momentAt } from './proof.ts'
+import { createMoment, isProven } from './proof.ts'
 import type { Hold, Reader } from './reader.ts'
 import type { ServedPort, Serving } from './rule.ts'
-import { ownProblem } from './status-problems.ts'
+import { objectProblemFields } from './status-problems.ts'
 import { isReadyByCondition, isReplaced } from './workloads/pod-fields.ts'
 
 /** Whether an answer has the expected status and body. Without `matches`, the recorded part of the body decides. */
 export function isExpectedAnswer({ expectStatus, expectBody }: RequestCheck, answer: Answer): boolean {
   const { status = 0, body = '', error } = answer
-  if (error !== undefined || !isStatusIn(expectStatus, status)) return false
+  if (error !== undefined || !isStatusInRanges(expectStatus, status)) return false
   return expectBody === undefined || (answer.matches ?? body.includes(expectBody))
 }
 
-function isStatusIn(ranges: RequestCheck['expectStatus'], status: number): boolean {
+function isStatusInRanges(ranges: RequestCheck['expectStatus'], status: number): boolean {
   return ranges.some(([first, last]) => status >= first && status <= last)
 }
 
@@ -82,7 +82,7 @@ export function applyAnswers(
     problems: [...found, ...assessment.problems],
     message: failure === undefined ? targetMessage(milestone, assessment) : messageOf(failure),
     ...(assessment.ready && first !== undefined && { overdue: unansweredProblem(first, object, reader.now) }),
-    ...(isAsked && { questions: asked.flatMap((each) => findQuestions(each, hold)) }),
+    ...(isAsked && { questions: asked.flatMap((each) => pendingQuestions(each, hold)) }),
     answering: isAsked
       ? new Set([...(before?.answering ?? []), ...revisionPods.map(({ metadata }) => metadata.name)])
       : before?.answering,
@@ -154,7 +154,7 @@ export function choosePort(
 }
 
 /** The requests that a check still has to send, now or later. */
-function findQuestions({ check, pods, isAnswered }: AskedCheck, hold: Hold | undefined): readonly Question[] {
+function pendingQuestions({ check, pods, isAnswered }: AskedCheck, hold: Hold | undefined): readonly Question[] {
   if (isAnswered && hold === undefined) return []
   const ready = pods.filter(({ pod, port }) => isReadyByCondition(pod) && port !== undefined)
   return podsToAsk(check, ready, hold).flatMap(({ pod, port, last, wrong }) => {
@@ -192,7 +192,7 @@ function worstProblem({ check, pods }: AskedCheck): Problem | undefined {
     // Time alone proves nothing: the last answer must be late enough.
     const proven = isProven(
       { seen: count, needed: answersProven, since: first.at, atLeastMs: answersProvenMs, isCurrent: true },
-      momentAt(last.at),
+      createMoment(last.at),
     )
     const found = { subject: subjectOf(pod), count, firstSeenAt: first.at, proven }
     return [answerProblem(found, check, last, { port, declared: declaredPortsText(pod) })]
@@ -221,7 +221,7 @@ function answerProblem(
       body: oneLine(body),
       location,
       expectStatus: expectedStatusText(check),
-      expectBody: isStatusIn(expectStatus, status) ? expectBody : undefined,
+      expectBody: isStatusInRanges(expectStatus, status) ? expectBody : undefined,
     },
   }
 }
@@ -236,7 +236,7 @@ function unansweredProblem({ check, pods }: AskedCheck, object: KubeObject, now:
   const { pod, port } = pods.find(({ hasAnswered }) => !hasAnswered) ?? {}
   const detail = { request: requestText(check), port, declared: '' }
   const subject = subjectOf(check.eachPod && pod !== undefined ? pod : object)
-  return { ...ownProblem(object, now), subject, reason: 'no-answer', detail }
+  return { ...objectProblemFields(object, now), subject, reason: 'no-answer', detail }
 }
 
 /** The milestone `answers`. It counts the pods that have answered. */

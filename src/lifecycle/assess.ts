@@ -6,7 +6,7 @@ import type { Reader, Statements } from './reader.ts'
 import type { Judgement, Rule } from './rule.ts'
 import { nodeRequest } from './selector.ts'
 import { readySince, specWrittenAt, staleUntil } from './status-age.ts'
-import { ownProblem } from './status-problems.ts'
+import { objectProblemFields } from './status-problems.ts'
 
 /**
  * Assesses an object by its rule, then applies the checks of the rule. The object is ready if the rule says so, and
@@ -123,7 +123,11 @@ function reopenForStaleStatus(milestones: readonly Milestone[], until: number): 
 function terminatingProblem(object: KubeObject, { now, time }: Reader): Problem | undefined {
   const { deletionTimestamp, finalizers = [] } = object.metadata
   if (deletionTimestamp === undefined) return undefined
-  return { ...ownProblem(object, time(deletionTimestamp) ?? now), reason: 'terminating', detail: { finalizers } }
+  return {
+    ...objectProblemFields(object, time(deletionTimestamp) ?? now),
+    reason: 'terminating',
+    detail: { finalizers },
+  }
 }
 
 /**

@@ -8,7 +8,7 @@ import { assess } from './assess.ts'
 import { awaitedPods, type Pods, podsOf } from './pods.ts'
 import type { Reader } from './reader.ts'
 import { addCheck, type Rule } from './rule.ts'
-import { ownProblem } from './status-problems.ts'
+import { objectProblemFields } from './status-problems.ts'
 import { containersOf } from './workloads/pod-fields.ts'
 import { containersInSpec } from './workloads/template.ts'
 
@@ -18,7 +18,7 @@ function findMismatch(containers: readonly CheckedContainer[], now: number): Pro
   if (other === undefined) return undefined
   const { pod, container, status, wanted, running } = other
   return {
-    ...ownProblem(pod, now),
+    ...objectProblemFields(pod, now),
     reason: 'image-mismatch',
     container: container.name,
     detail: { image: container.image, expected: wanted, running, isLoaded: !status?.imageID?.includes('@') },

@@ -5,7 +5,7 @@ import { trueCondition } from './conditions.ts'
 import type { PodView } from './pod-view.ts'
 import type { Reader } from './reader.ts'
 import type { Serving } from './rule.ts'
-import { ownProblem } from './status-problems.ts'
+import { objectProblemFields } from './status-problems.ts'
 import { lastDeathProblem } from './workloads/container-problems.ts'
 import { containersOf, findCondition, isReadyByCondition, isReplaced } from './workloads/pod-fields.ts'
 import { problemsOfPod } from './workloads/pod-state.ts'
@@ -38,7 +38,7 @@ export function applyHold(
   if (cause === undefined) return held
   const { since, until } = holding
   const detail = { holdMs: until - since, afterMs: now - since, cause: problemSentence(cause) }
-  const broken: Problem = { ...ownProblem(object, now), reason: 'not-held', detail }
+  const broken: Problem = { ...objectProblemFields(object, now), reason: 'not-held', detail }
   return {
     ...held,
     ready: false,
@@ -52,7 +52,7 @@ export function applyHold(
 
 /** The problem to report if the target is not ready at the end of the hold. */
 function unreadyProblem(object: KubeObject, { message }: Pick<Assessment, 'message'>, now: number): Problem {
-  return { ...ownProblem(object, now), reason: 'condition-false', detail: { signals: [], cause: message } }
+  return { ...objectProblemFields(object, now), reason: 'condition-false', detail: { signals: [], cause: message } }
 }
 
 /** Adds the pods that have become ready to the held pods. */
@@ -91,5 +91,5 @@ function lostReadinessProblem(pod: Pod, reader: Reader): Problem {
   const since = reader.time(findCondition(pod, 'Ready')?.lastTransitionTime) ?? reader.now
   const unready = containersOf(pod).find(({ isInit, status }) => !isInit && status?.ready === false)
   const detail = { isRunning: true, wasReady: true, ...(message && { failure: message }) }
-  return { ...ownProblem(pod, since), reason: 'readiness-failing', detail, container: unready?.container.name }
+  return { ...objectProblemFields(pod, since), reason: 'readiness-failing', detail, container: unready?.container.name }
 }

@@ -9,7 +9,7 @@ export interface GateTime {
   time(timestamp: string | null | undefined): number | undefined
 }
 
-/** Later timestamps are ignored: on the runner's clock, they may be in the year 10000, which `momentOf` rejects. */
+/** Later timestamps are ignored: on the runner's clock, they may be in the year 10000, which `parseMoment` rejects. */
 const endOfTime = Date.UTC(9999, 0)
 
 /** @param serverOffsetMs the server's clock minus the runner's */
@@ -19,14 +19,14 @@ export function createGateTime({
   serverOffsetMs,
 }: Pick<GateTime, 'startedAt' | 'settleTimeMs'> & { readonly serverOffsetMs: number }): GateTime {
   const time = (timestamp: string | null | undefined) => {
-    const moment = momentOf(timestamp)
+    const moment = parseMoment(timestamp)
     return moment === undefined || moment >= endOfTime ? undefined : moment - serverOffsetMs
   }
   return { startedAt, settleTimeMs, time }
 }
 
 /** Parses a timestamp to milliseconds since the epoch. Undefined unless the value is a time from 1970 to 9999. */
-export function momentOf(timestamp: unknown): number | undefined {
+export function parseMoment(timestamp: unknown): number | undefined {
   const moment = typeof timestamp === 'string' ? Date.parse(timestamp) : Number.NaN
   return moment >= 0 && moment < Date.UTC(10_000, 0) ? moment : undefined
 }
@@ -44,7 +44,7 @@ export interface Moment {
   nextMoment(): number | undefined
 }
 
-export function momentAt(now: number): Moment {
+export function createMoment(now: number): Moment {
   let next = Infinity
   return {
     now,

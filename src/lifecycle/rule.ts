@@ -119,7 +119,7 @@ export function addCheck(rule: Rule, check: Check): Rule {
 }
 
 /** Changes an assessment to one in progress, neither ready nor failed, with this message. */
-export function toWaiting(assessment: Assessment, message: string): Assessment {
+export function toWaitingAssessment(assessment: Assessment, message: string): Assessment {
   const milestones = assessment.milestones.map((each): Milestone => {
     return each.name === 'ready' ? { ...each, state: 'open', message } : each
   })

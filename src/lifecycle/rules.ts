@@ -200,10 +200,10 @@ export const knownKinds: readonly KnownKind[] = [
 ]
 
 const byKey = new Map<string, Pick<KnownKind, 'rule' | 'dependentKinds'>>([
-  ...knownKinds.map((known) => [groupKind(known), known] as const),
+  ...knownKinds.map((known) => [groupKindKey(known), known] as const),
   // The API group of Ingress before `networking.k8s.io` (Kubernetes 1.14).
   ['extensions/Ingress', { rule: ingressRule }],
-  [groupKind(helmRevisions), { rule: helmRevisionRule, dependentKinds: [] }],
+  [groupKindKey(helmRevisions), { rule: helmRevisionRule, dependentKinds: [] }],
 ])
 
 /** Built-in kinds that are ready once they exist, by group and kind. */
@@ -226,7 +226,7 @@ export const kindsReadyOnceCreated: ReadonlySet<string> = new Set([
 
 /** The rule of a kind in any API version: its own rule, else the generic rule. */
 export function ruleOf(kind: KindName): Rule {
-  const key = groupKind(kind)
+  const key = groupKindKey(kind)
   return byKey.get(key)?.rule ?? (kindsReadyOnceCreated.has(key) ? existsRule : genericRule)
 }
 
@@ -247,7 +247,7 @@ export function hasPods(kind: KindName): boolean {
 
 /** Whether an object of a kind must meet criteria to be ready. Other kinds are ready once they exist. */
 export function hasReadinessCriteria(kind: KindName): boolean {
-  return byKey.has(groupKind(kind)) || !isBuiltIn(kind.apiVersion)
+  return byKey.has(groupKindKey(kind)) || !isBuiltIn(kind.apiVersion)
 }
 
 export function milestonesOf(kind: KindName): readonly string[] {
@@ -268,11 +268,11 @@ export async function loadMilestoneNames(
   if (written.every((name) => commonMilestones.some((common) => common === name))) return milestonesOf
   const { findEntries } = await importCatalogue()
   const found = await findEntries(resources.map(kindNameOf))
-  const staged = new Map(found.map(({ kind, entry }) => [groupKind(kind), milestonesWithStages(entry.milestones)]))
+  const staged = new Map(found.map(({ kind, entry }) => [groupKindKey(kind), milestonesWithStages(entry.milestones)]))
   return (kind) => {
     const check = findEntry(kind, healthChecks)
     return check === undefined
-      ? (staged.get(groupKind(kind)) ?? milestonesOf(kind))
+      ? (staged.get(groupKindKey(kind)) ?? milestonesOf(kind))
       : milestonesWithStages(check.milestones)
   }
 }
@@ -306,7 +306,7 @@ export function dependentKindsOf(
 ): Pick<DependentRules, 'kinds' | 'isKnown'> {
   const entry = findEntry(kind, catalogue)
   const { dependentKinds = findEntry(kind, healthChecks)?.owns ?? (entry && (entry.owns ?? [])) } =
-    byKey.get(groupKind(kind)) ?? {}
+    byKey.get(groupKindKey(kind)) ?? {}
   if (dependentKinds !== undefined) return { kinds: dependentKinds, isKnown: true }
   return { kinds: isBuiltIn(kind.apiVersion) ? [] : workloads, isKnown: false }
 }
@@ -381,6 +381,6 @@ function dependentRulesOf(target: Target, checks: TargetChecks): DependentRules 
   }
 }
 
-function groupKind({ apiVersion, kind }: KindName): string {
+function groupKindKey({ apiVersion, kind }: KindName): string {
   return `${groupOf(apiVersion)}/${kind}`
 }

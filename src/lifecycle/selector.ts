@@ -62,7 +62,7 @@ export const controllerRevisionRequest = cachePerObject((selecting: Selecting) =
 export const podRequest = cachePerObject((selecting: Selecting) => selectedRequest('v1', 'Pod', selecting))
 
 /** The metadata that a workload gives its pods, for comparison with a selector. */
-export function podsMetadata({ spec }: KubeObject): Labelled {
+export function podTemplateMetadata({ spec }: KubeObject): Labelled {
   const { template } = (spec ?? {}) as { readonly template?: PodTemplate }
   return { metadata: template?.metadata ?? {} }
 }

@@ -1,7 +1,7 @@
 import type { RequestOf, WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, ObjectName, ObjectOf } from '../cluster/objects.ts'
 import type { Change, Store } from '../cluster/store.ts'
-import { type GateTime, momentAt } from './proof.ts'
+import { createMoment, type GateTime } from './proof.ts'
 import { createWatchFunctions, type LifecycleSettings, type Reader } from './reader.ts'
 import { type KeyedChange, type Need, Reads, toKeyedChange } from './reads.ts'
 import { PodHistories } from './workloads/pod-histories.ts'
@@ -20,7 +20,7 @@ export interface SharedReaders {
   at(now: number): SharedReader
 }
 
-export function createReaders(store: Store, gateTime: GateTime, settings: LifecycleSettings): SharedReaders {
+export function createSharedReaders(store: Store, gateTime: GateTime, settings: LifecycleSettings): SharedReaders {
   const histories = new PodHistories(store, gateTime)
   const { startedAt, time } = gateTime
   const at = (now: number): SharedReader => {
@@ -45,7 +45,7 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
       startedAt,
       settings,
       time,
-      ...momentAt(now),
+      ...createMoment(now),
       reads,
       ...createWatchFunctions(watch, { listKnown, listKnownOwned }),
       listState,

@@ -7,7 +7,7 @@ import type { Reader } from './reader.ts'
 import { isAboutPresentSpec } from './status-age.ts'
 
 /** The common fields of a problem whose subject is this object. */
-export function ownProblem(object: KubeObject, firstSeenAt: number) {
+export function objectProblemFields(object: KubeObject, firstSeenAt: number) {
   return { subject: subjectOf(object), count: 1, firstSeenAt, proven: false } as const
 }
 
@@ -17,7 +17,7 @@ export function notReconciledProblem(
   { history }: Reader,
   detail: Problem<'not-reconciled'>['detail'] = { awaited: 'status' },
 ): Problem<'not-reconciled'> {
-  return { ...ownProblem(object, history.firstSeenAt), reason: 'not-reconciled', detail }
+  return { ...objectProblemFields(object, history.firstSeenAt), reason: 'not-reconciled', detail }
 }
 
 /**
@@ -37,7 +37,7 @@ export function conditionProblem(
     String(message).includes('unable to fetch metrics from resource metrics API'),
   )
   const detail = { signals: signals.map(toStatusSignal), cause, needsMetricsServer }
-  return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail }
+  return { ...objectProblemFields(object, firstSeenAt), reason: 'condition-false', detail }
 }
 
 /**
@@ -53,7 +53,7 @@ export function reportedProblem(
 ): Problem<'reported-failed'> {
   const since = failingSince(object, signals[0], failure?.condition, reader)
   return {
-    ...ownProblem(object, since),
+    ...objectProblemFields(object, since),
     reason: 'reported-failed',
     detail: { signals: signals.map(toStatusSignal) },
     proven: reader.passed(since + atLeastMs),

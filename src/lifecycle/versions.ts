@@ -87,7 +87,7 @@ function compareTemplates(
     revisions.filter((revision) => isOlderRevision(revision, present, gateTime)),
   )
   if (older !== undefined) {
-    const revision = formerNumber(older, present)
+    const revision = formerRevisionNumber(older, present)
     return { type: 'rolled-back', ...(revision === undefined ? {} : { revision }) }
   }
   return { type: hasOnlyToolChanges(before, after) ? 'followed' : 'superseded' }
@@ -113,7 +113,7 @@ function isOlderRevision(
 }
 
 /** The number that an older revision had before the rollback. */
-function formerNumber(older: KubeObject, present: KubeObject | undefined): number | undefined {
+function formerRevisionNumber(older: KubeObject, present: KubeObject | undefined): number | undefined {
   const number = revisionNumber(older)
   const before = present === undefined ? Infinity : revisionNumber(present)
   const numbers = [...formerRevisionNumbers(older), number].filter((each) => each < before)

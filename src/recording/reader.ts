@@ -8,7 +8,7 @@ import { explainWrongType, isKubeObject } from '../cluster/object-schema.ts'
 import { isObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { errorText, jsonValue, UserError } from '../errors.ts'
-import { momentOf } from '../lifecycle/proof.ts'
+import { parseMoment } from '../lifecycle/proof.ts'
 import { maxRecordedLineCharacters, maxRecordedLines, maxRecordedMs, maxRecordingCharacters } from '../thresholds.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
@@ -25,7 +25,7 @@ export async function readHeader(path: string): Promise<RecordingHeader> {
     const { headerMistake } = await import('./recording-schema.ts')
     const why = headerMistake(header)
     if (why !== undefined) throw new UserError([{ input: path, line: 1, message: `The header is invalid: ${why}.` }])
-    const isDated = momentOf(header.startedAt) !== undefined
+    const isDated = parseMoment(header.startedAt) !== undefined
     const event = isDated ? undefined : await firstEvent(path)
     return {
       server: '',
@@ -78,7 +78,7 @@ export async function* readEvents(
       number++
       if (line.trim() === '') continue
       if (latest === undefined) {
-        start = momentOf((parseLine(line) as Partial<RecordingHeader> | undefined)?.startedAt)
+        start = parseMoment((parseLine(line) as Partial<RecordingHeader> | undefined)?.startedAt)
         latest = start ?? 0
         continue
       }
@@ -110,7 +110,7 @@ function parseEvent(line: unknown): WrittenEvent | undefined {
   const { object, ...others } = written
   const event: Record<string, unknown> =
     object === undefined ? { ...(removeNulls(others) as object) } : { ...written, object: limitObject(object) }
-  const at = momentOf(moment)
+  const at = parseMoment(moment)
   const type = event['type'] ?? (isKubeObject(event['object']) ? 'ADDED' : undefined)
   if (typeof type !== 'string' || (moment !== undefined && at === undefined)) return undefined
   const defaults = type === 'ERROR' ? { code: 0, message: '' } : type === 'LOG' ? { previous: false, text: '' } : {}
@@ -136,7 +136,7 @@ function failureOfLine(written: WrittenEvent): Failure | undefined {
   )
   return failureFromStatus(Number(code) || 0, typeof message === 'string' ? message : '', {
     ...request,
-    lastSuccessAt: momentOf(lastSuccessAt),
+    lastSuccessAt: parseMoment(lastSuccessAt),
     final: final === true,
   })
 }

@@ -1,4 +1,4 @@
-import { gravestOutcome, type Verdict, verdictOf } from '../gate/outcome.ts'
+import { createVerdict, gravestOutcome, type Verdict } from '../gate/outcome.ts'
 import {
   type EndedRunRecord,
   type GateRecord,
@@ -81,7 +81,7 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
 function gatePart({ name, path, record, isPattern = false }: ReportFile, run: WorkflowRunRecord | undefined): Part {
   const isForeign = run !== undefined && (record?.run?.id !== run.id || record.run.commit !== run.commit)
   if (record === undefined || isForeign) {
-    const { form: _, ...conclusion } = verdictOf('unknown', 'report-missing', {
+    const { form: _, ...conclusion } = createVerdict('unknown', 'report-missing', {
       path,
       isPattern,
       isForeign: record !== undefined,

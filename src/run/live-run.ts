@@ -167,7 +167,7 @@ export class LiveRun extends Run {
 
   /** Reports how the object of an event differs from its manifest. */
   #reportDrift(event: FeedEvent, gate: Gate): void {
-    if ('object' in event && gate.awaitsChange(event.object)) return
+    if ('object' in event && gate.isAwaitingChange(event.object)) return
     for (const { entry, warning } of this.#drift?.observe(event) ?? []) {
       if (warning === undefined) this.#report(entry)
       else this.output.onWarning(warning.text, warning.source)

@@ -2,7 +2,7 @@ import { awaitAtMost, awaitUnlessAborted } from '../cluster/clock.ts'
 import { type Cluster, connect } from '../cluster/cluster.ts'
 import { duration } from '../duration.ts'
 import { collectMistakes, type Mistake, throwMistakes } from '../errors.ts'
-import { verdictOf } from '../gate/outcome.ts'
+import { createVerdict } from '../gate/outcome.ts'
 import { type EndedRunRecord, emptyRecord } from '../gate/run-record.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
 import { hasChecks, type Inputs } from '../inputs.ts'
@@ -130,8 +130,8 @@ export async function gateRollout(options: RunOptions): Promise<EndedRunRecord> 
   // The targets are unknown, but not by a mistake of the user: the outcome is not `misconfigured`.
   const outage = `the API server has not listed the resources to gate within ${duration(gateTimeoutOf(options))}`
   const verdict = options.cancelled.aborted
-    ? verdictOf('cancelled', 'cancelled', {})
-    : verdictOf('unknown', 'api-unreachable', { outage })
+    ? createVerdict('cancelled', 'cancelled', {})
+    : createVerdict('unknown', 'api-unreachable', { outage })
   return emptyRecord(verdict, startedAt, options.clock.now())
 }
 

@@ -1,10 +1,10 @@
 import type { Gate, TargetView } from '../gate/gate.ts'
 import {
   absentVerdict,
+  createVerdict,
   type TargetOutcome,
   targetOutcomes,
   type Verdict,
-  verdictOf,
   worstVerdict,
 } from '../gate/outcome.ts'
 import {
@@ -65,7 +65,7 @@ function targetVerdict(judged: JudgedTargetRecord, view: TargetView, now: number
   const { rule, state, target } = gated
   if (judged.outcome !== 'progressing' || !isUndecided(state)) return judged
   if (isAbsent) {
-    const verdict = wasDeleted(state) ? verdictOf('failed', 'deleted', {}) : absentVerdict('failed', target)
+    const verdict = wasDeleted(state) ? createVerdict('failed', 'deleted', {}) : absentVerdict('failed', target)
     return { ...judged, ...verdict }
   }
   const replaced = otherRevisionVerdict(view, now)
@@ -88,7 +88,7 @@ function targetVerdict(judged: JudgedTargetRecord, view: TargetView, now: number
 function otherRevisionVerdict({ gated, readerAt }: TargetView, now: number): Verdict<TargetOutcome> | undefined {
   const object = objectOf(gated.state)
   const found = object && gated.rule.arrival?.(object, readerAt(object, now))
-  return found !== undefined && 'detail' in found ? verdictOf('superseded', found.type, found.detail) : undefined
+  return found !== undefined && 'detail' in found ? createVerdict('superseded', found.type, found.detail) : undefined
 }
 
 function worstConclusion(

@@ -22,7 +22,7 @@ function eventsOf(
     .map((line) => JSON.parse(line))
 }
 
-async function verdictOf(name: string) {
+async function createVerdict(name: string) {
   return JSON.parse((await runCommand(['replay', '--json', name])).stdout)
 }
 
@@ -37,7 +37,7 @@ testWithSignals('Ctrl-C ends a recording, which replays to the verdict of a gate
   })
   expect(eventsOf('web.ndjson').at(-1)?.type).toBe('END')
   expect(eventsOf('web.ndjson').some(({ type }) => type === 'CANCEL')).toBe(false)
-  expect(await verdictOf('web.ndjson')).toMatchObject({
+  expect(await createVerdict('web.ndjson')).toMatchObject({
     outcome: 'ready',
     targets: [{ target: 'deployment.apps/web' }],
   })
@@ -59,17 +59,17 @@ test('a recording of a missing object replays to the verdict that the gate would
   await server.until(({ openWatches }) => openWatches.length > 0)
   run.cancel()
   await run.ended
-  expect(await verdictOf('gone.ndjson')).toMatchObject({ outcome: 'failed', reason: 'not-found' })
+  expect(await createVerdict('gone.ndjson')).toMatchObject({ outcome: 'failed', reason: 'not-found' })
 })
 
 test('--until-ready ends a recording with the gate, with the exit code of wait', async () => {
   server.apply(rolledOut())
   expect(await record('deployment/web --until-ready -o web.ndjson.gz').ended).toMatchObject({ code: 0 })
-  expect(await verdictOf('web.ndjson.gz')).toMatchObject({ outcome: 'ready' })
+  expect(await createVerdict('web.ndjson.gz')).toMatchObject({ outcome: 'ready' })
   expect(await record('deployment/missing --until-ready --timeout=300ms -o gone.ndjson').ended).toMatchObject({
     code: 1,
   })
-  expect(await verdictOf('gone.ndjson')).toMatchObject({ outcome: 'timed-out', reason: 'not-found' })
+  expect(await createVerdict('gone.ndjson')).toMatchObject({ outcome: 'timed-out', reason: 'not-found' })
 })
 
 test('a recording contains no values of Secrets', async () => {

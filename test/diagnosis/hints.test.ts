@@ -1,5 +1,5 @@
 import { gateHint, targetHint } from '../../src/diagnosis/hints.ts'
-import { deniedVerdict, type Outcome, type Verdict, verdictOf } from '../../src/gate/outcome.ts'
+import { createVerdict, deniedVerdict, type Outcome, type Verdict } from '../../src/gate/outcome.ts'
 import { lastStateOfDeleted } from '../../src/lifecycle/rules.ts'
 import { reasonCodes } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../kit/gate.ts'
@@ -74,7 +74,7 @@ describe('the hint for a gate without access', () => {
   })
 
   it('explains that a rollout continues when its job is cancelled', () => {
-    expect(hintOf(verdictOf('cancelled', 'cancelled', {}))).toMatch(/the rollout itself continues/)
+    expect(hintOf(createVerdict('cancelled', 'cancelled', {}))).toMatch(/the rollout itself continues/)
   })
 
   it('is absent if a target has the outcome of the gate', () => {

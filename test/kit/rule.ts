@@ -8,7 +8,7 @@ import type { GateTime } from '../../src/lifecycle/proof.ts'
 import type { LifecycleSettings, Reader } from '../../src/lifecycle/reader.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { progressStatesOf } from '../../src/lifecycle/rules.ts'
-import { createReaders } from '../../src/lifecycle/shared-reader.ts'
+import { createSharedReaders } from '../../src/lifecycle/shared-reader.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
 import { observePod, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
 import { createPodView } from '../../src/lifecycle/workloads/view-pod.ts'
@@ -59,7 +59,7 @@ function readersOf(options: ReaderOptions) {
   const settings = { settleTimeMs: 10_000, maxRestarts: 2, ...options.settings }
   const gateTime = createGateTime({ serverOffsetMs: options.serverOffsetMs ?? 0, settleTimeMs: settings.settleTimeMs })
   const store = storeOf(options)
-  return { store, gateTime, readers: createReaders(store, gateTime, settings) }
+  return { store, gateTime, readers: createSharedReaders(store, gateTime, settings) }
 }
 
 /** The reader of a rule for these objects. */

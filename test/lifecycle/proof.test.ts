@@ -1,4 +1,4 @@
-import { isProven, mayBeSinceStart, momentAt } from '../../src/lifecycle/proof.ts'
+import { createMoment, isProven, mayBeSinceStart } from '../../src/lifecycle/proof.ts'
 import { moment, start } from '../kit/objects.ts'
 
 const third = { seen: 3, needed: 3, since: moment(5), atLeastMs: 30_000, isCurrent: true }
@@ -17,7 +17,7 @@ describe('a problem', () => {
       undefined,
     ],
   ])('%s', (_, observations, now, proven, provenAt) => {
-    const present = momentAt(moment(now))
+    const present = createMoment(moment(now))
     expect(isProven(observations, present)).toBe(proven)
     expect(present.nextMoment()).toBe(provenAt)
   })
@@ -25,13 +25,13 @@ describe('a problem', () => {
 
 describe('the present moment', () => {
   it('remembers the earliest future moment that was asked for', () => {
-    const present = momentAt(moment(10))
+    const present = createMoment(moment(10))
     expect([10, 30, 20].map((each) => present.passed(moment(each)))).toEqual([true, false, false])
     expect(present.nextMoment()).toBe(moment(20))
   })
 
   it('has not passed an unknown or an infinite moment, and does not wait for either', () => {
-    const present = momentAt(moment(10))
+    const present = createMoment(moment(10))
     expect([undefined, Infinity, -Infinity].map(present.passed)).toEqual([false, false, true])
     expect(present.nextMoment()).toBeUndefined()
   })

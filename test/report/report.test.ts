@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { verdictOf } from '../../src/gate/outcome.ts'
+import { createVerdict } from '../../src/gate/outcome.ts'
 import { reportJsonSchema, reportSchema } from '../../src/gate/report-schema.ts'
 import { type EndedRunRecord, emptyRecord, type TargetRecord } from '../../src/gate/run-record.ts'
 import { buildOutputs } from '../../src/outputs.ts'
@@ -25,7 +25,7 @@ it.each(Object.keys(records))('the report of %s matches its schema', (name) => {
 })
 
 it('the report of a gate that ended before it had targets contains nothing but its conclusion', () => {
-  const verdict = verdictOf('unknown', 'api-unreachable', { outage: 'no answer' })
+  const verdict = createVerdict('unknown', 'api-unreachable', { outage: 'no answer' })
   expect(JSON.parse(renderReport(emptyRecord(verdict, 0, 1_000)))).toEqual(expected['report without targets'])
 })
 

@@ -3,7 +3,7 @@ import { type Fields, isObject, type KubeObject, type ObjectName } from '../../c
 import { isWantedRevision, type WantedRevision } from '../../plan/revision.ts'
 import { argoPollMs } from '../../thresholds.ts'
 import { objectsIn } from '../conditions.ts'
-import { momentOf } from '../proof.ts'
+import { parseMoment } from '../proof.ts'
 import type { KnownRevision } from '../reader.ts'
 import { objectNameFrom } from './dependents.ts'
 import {
@@ -118,7 +118,7 @@ function syncedVersion(
 }
 
 /** The moment of a timestamp. NaN without a timestamp, so that every comparison is false. */
-const comparableMoment = (timestamp: unknown): number => momentOf(timestamp) ?? Number.NaN
+const comparableMoment = (timestamp: unknown): number => parseMoment(timestamp) ?? Number.NaN
 
 /**
  * The last operation: a sync or a rollback, but no dry run. When an operation begins, its result may be the result of

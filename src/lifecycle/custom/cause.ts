@@ -44,7 +44,7 @@ export function addCauseCheck(rule: Rule, dependentRules: DependentRules): Rule 
     const explained: Assessment = {
       ...addCauses(assessment, found, dependentRules),
       stallHold: assessment.stallHold ?? found.stallHold,
-      counters: awaitsUser(assessment)
+      counters: isWaitingForUser(assessment)
         ? assessment.counters
         : new Map([...(assessment.counters ?? []), ...(found.counters ?? [])]),
     }
@@ -60,7 +60,7 @@ function isReportedByObject(problem: Problem): boolean {
 }
 
 /** Whether only a user can end the first problem of an object, such as a pause. */
-function awaitsUser({ problems: [first] }: Assessment): boolean {
+function isWaitingForUser({ problems: [first] }: Assessment): boolean {
   return first !== undefined && traitsOf(first).awaits === 'user'
 }
 
@@ -72,7 +72,7 @@ function addCauses(assessment: Assessment, found: Contribution, { isWorkload }: 
   const [first, ...others] = assessment.problems
   if (cause === undefined) return assessment
   // An analysis without a result pauses a rollout: the pause is the reason, and the analysis explains it.
-  if (awaitsUser(assessment))
+  if (isWaitingForUser(assessment))
     return { ...assessment, problems: [...assessment.problems, ...causes.filter(isReportedByObject)] }
   // As for a Deployment, the problem of a pod is the reason for a failure that the object itself reports.
   const decisive = assessment.failure && causes.find((problem) => classOf(problem) !== 'slow')

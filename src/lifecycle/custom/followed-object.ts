@@ -6,7 +6,7 @@ import type { Assessment } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
 import { toExplanation } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { addCheck, type Rule, toWaiting } from '../rule.ts'
+import { addCheck, type Rule, toWaitingAssessment } from '../rule.ts'
 import { isStale, lastWrittenAt, versionChangedAt } from '../status-age.ts'
 import { assessNonTarget, type DependentRules, explainingReader, objectNameFrom } from './dependents.ts'
 
@@ -25,7 +25,10 @@ export function addFollowedObjectCheck(rule: Rule, { follows, ruleOf }: Dependen
       return ignoreOlderStatus(assessment, object, found, follows, followed, explaining)
     const { ready, message, problems } = assessNonTarget(found, followed, explaining)
     if (!assessment.ready || ready) return assessment
-    return { ...toWaiting(assessment, `${shortName(found)}: ${message}`), problems: problems.map(toExplanation) }
+    return {
+      ...toWaitingAssessment(assessment, `${shortName(found)}: ${message}`),
+      problems: problems.map(toExplanation),
+    }
   })
 }
 
@@ -64,7 +67,10 @@ function ignoreOlderStatus(
   // If the object was created again, its generations begin at 1 again.
   const isCreatedSince = (reader.time(found.metadata.creationTimestamp) ?? -Infinity) > (writtenAt ?? Infinity)
   if (observed !== undefined && !isStale(observed, found.metadata.generation) && !isCreatedSince) return assessment
-  const stale = { ...toWaiting(assessment, `${shortName(found)} has changed since its last state`), problems: [] }
+  const stale = {
+    ...toWaitingAssessment(assessment, `${shortName(found)} has changed since its last state`),
+    problems: [],
+  }
   if (every === undefined) return observed === undefined ? assessment : stale
   const everyMs = parseDuration(every(object) ?? '', () => undefined) ?? comparisonIntervalMs
   const since = versionChangedAt(found, rule, reader) ?? -Infinity

@@ -8,7 +8,7 @@ import { isEmpty } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { observedMilestone } from '../status-age.ts'
-import { conditionProblem, notReconciledProblem, ownProblem, reportedProblem } from '../status-problems.ts'
+import { conditionProblem, notReconciledProblem, objectProblemFields, reportedProblem } from '../status-problems.ts'
 import {
   hasRetriesLeft,
   isRunToCompletion,
@@ -17,7 +17,7 @@ import {
   progressCounters,
   progressStates,
   readSignals,
-  specSuspension,
+  suspensionSignals,
 } from './status.ts'
 import { type Signal, type SignalSummary, summarizeSignals } from './status-conditions.ts'
 import type { Meaning } from './words.ts'
@@ -39,7 +39,7 @@ export const genericRule: Rule = {
 function decideByConventions(object: KubeObject, reader: RuleReader): Decision {
   const isObserved = !isUnobserved(object)
   // If the status is of an older generation, only a suspension in the present spec counts.
-  const summary = summarizeSignals(isObserved ? readSignals(object) : specSuspension(object))
+  const summary = summarizeSignals(isObserved ? readSignals(object) : suspensionSignals(object))
   const isAwaited = isObserved && summary.meaning === undefined && isStatusAwaited(object, reader)
   const meaning =
     isAwaited || !isObserved ? (summary.meaning ?? 'progressing') : meaningOfSummary(object, summary, reader)
@@ -180,11 +180,11 @@ function suspendedProblem(
   check: HealthCheck | undefined,
   { history }: Reader,
 ): Problem {
-  const [requested] = specSuspension(object).map(signalText)
+  const [requested] = suspensionSignals(object).map(signalText)
   const shown = explanation.cause ?? requested ?? signalsText(explanation.signals)
   const isPaused = (check !== undefined && requested === undefined) || /pause/i.test(requested ?? shown)
   return problemOf({
-    ...ownProblem(object, history.firstSeenAt),
+    ...objectProblemFields(object, history.firstSeenAt),
     reason: isPaused ? 'paused' : 'suspended',
     detail: { signals: shown || 'its controller waits until it is resumed', resume: check?.resume },
   })

@@ -8,7 +8,7 @@ import {
   shortName,
 } from '../../cluster/objects.ts'
 import type { Reader } from '../reader.ts'
-import { addCheck, type Rule, type Serving, toWaiting } from '../rule.ts'
+import { addCheck, type Rule, type Serving, toWaitingAssessment } from '../rule.ts'
 import { namespaceRequest } from '../selector.ts'
 import { specChangedAt, wasWrittenSince } from '../status-age.ts'
 import { workloadServing } from '../workloads/workload.ts'
@@ -56,7 +56,7 @@ export function addOwnedWorkloadCheck(rule: Rule, dependentRules: DependentRules
       (isWaitingForLists(reader) ? 'waiting for the list of its workloads' : undefined) ??
       (unready && `${shortName(unready.object)}: ${unready.assessment.message}`) ??
       (awaits === 'all' ? awaitedChangeText(changedAt, workloads, reader) : undefined)
-    return awaited === undefined ? assessment : toWaiting(assessment, awaited)
+    return awaited === undefined ? assessment : toWaitingAssessment(assessment, awaited)
   })
 }
 

@@ -7,9 +7,9 @@ import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { maxDeployed } from '../../thresholds.ts'
 import type { Assessment } from '../assessment.ts'
 import type { KnownRevision, Reader } from '../reader.ts'
-import { type Arrival, addCheck, type Rule, toWaiting } from '../rule.ts'
+import { type Arrival, addCheck, type Rule, toWaitingAssessment } from '../rule.ts'
 import { formatSelector } from '../selector.ts'
-import { ownProblem } from '../status-problems.ts'
+import { objectProblemFields } from '../status-problems.ts'
 import { jobRule } from '../workloads/job.ts'
 import { readApplication } from './argo-cd.ts'
 import { assessNonTarget, readerWithoutWatches } from './dependents.ts'
@@ -58,14 +58,14 @@ export function addRevisionCheck(
     arrival: (object, reader, before) =>
       findArrival(object, readReport(object, revisions, reader.knownRevision), reader, before),
   }
-  return addCheck(awaiting, (own, object, reader) => {
+  return addCheck(awaiting, (assessment, object, reader) => {
     const report = readReport(object, revisions, reader.knownRevision)
     const { attempt, objects } = report
     const watched = objects === 'elsewhere' ? [] : (attempt?.hookJobs ?? [])
     for (const request of watched.flatMap(hookJobRequests)) reader.watch(request, 'optional')
     const gated = attempt && { ...attempt, applied: attempt.applied.filter(hasReadinessCriteria) }
     const deployed = listDeployedObjects(report, reader).filter(hasReadinessCriteria)
-    return assessArrival(own, object, reader, { ...report, attempt: gated }, deployed)
+    return assessArrival(assessment, object, reader, { ...report, attempt: gated }, deployed)
   })
 }
 
@@ -146,7 +146,7 @@ function wrongRevisionProblem(
   { history }: Reader,
 ): Problem<'wrong-revision'> {
   return {
-    ...ownProblem(object, history.firstSeenAt),
+    ...objectProblemFields(object, history.firstSeenAt),
     reason: 'wrong-revision',
     detail: {
       operator,
@@ -164,7 +164,7 @@ function wrongRevisionProblem(
  * @param deployed the deployed objects that become targets
  */
 function assessArrival(
-  own: Assessment,
+  assessment: Assessment,
   object: KubeObject,
   reader: Reader,
   report: AwaitedReport,
@@ -174,22 +174,22 @@ function assessArrival(
   const { type } = findArrival(object, report, reader)
   if (type === 'attempted' && attempt !== undefined)
     return attempt.state === 'failed'
-      ? assessFailedAttempt(own, object, reader, report, attempt)
-      : assessAttempt(own, object, report, attempt, reader)
-  if (type === 'deployed' && isSettled) return assessDeployed(own, object, report, deployed)
+      ? assessFailedAttempt(assessment, object, reader, report, attempt)
+      : assessAttempt(assessment, object, report, attempt, reader)
+  if (type === 'deployed' && isSettled) return assessDeployed(assessment, object, report, deployed)
   if (type === 'deployed') {
-    if (own.ready) return toWaiting(own, `${operator} has not finished`)
+    if (assessment.ready) return toWaitingAssessment(assessment, `${operator} has not finished`)
     // The failure of another revision does not fail the wanted revision.
     const isOfOther = attempt && attempt.state !== 'succeeded' && !hasRevisions(attempt.version, report.wanted)
-    return isOfOther ? toWaiting(own, own.message) : own
+    return isOfOther ? toWaitingAssessment(assessment, assessment.message) : assessment
   }
-  const waiting = toWaiting(own, `${operator} has not deployed ${wantedText}`)
-  return { ...waiting, problems: [wrongRevisionProblem(object, report, reader), ...own.problems] }
+  const waiting = toWaitingAssessment(assessment, `${operator} has not deployed ${wantedText}`)
+  return { ...waiting, problems: [wrongRevisionProblem(object, report, reader), ...assessment.problems] }
 }
 
 /** The assessment while the operator deploys the revision. */
 function assessAttempt(
-  own: Assessment,
+  assessment: Assessment,
   object: KubeObject,
   report: AwaitedReport,
   { state, message, applied }: Attempt,
@@ -197,8 +197,8 @@ function assessAttempt(
 ): Assessment {
   const { operator, wantedText } = report
   const started = {
-    ...toWaiting(own, message === '' ? `${operator} deploys ${wantedText}` : message),
-    ...addDeployedTargets(own, object, applied),
+    ...toWaitingAssessment(assessment, message === '' ? `${operator} deploys ${wantedText}` : message),
+    ...addDeployedTargets(assessment, object, applied),
   }
   if (state === 'begun')
     return { ...started, problems: [wrongRevisionProblem(object, report, reader), ...started.problems] }
@@ -207,7 +207,7 @@ function assessAttempt(
 
 /** The assessment after the operator failed to deploy the revision. */
 function assessFailedAttempt(
-  own: Assessment,
+  assessment: Assessment,
   object: KubeObject,
   reader: Reader,
   report: AwaitedReport,
@@ -215,15 +215,15 @@ function assessFailedAttempt(
 ): Assessment {
   const problem = attemptFailure(object, reader, report, attempt)
   const failed = {
-    ...toWaiting(own, messageOf(problem)),
-    problems: [problem, ...own.problems.filter((each) => traitsOf(each).yieldsTo !== 'owned')],
+    ...toWaitingAssessment(assessment, messageOf(problem)),
+    problems: [problem, ...assessment.problems.filter((each) => traitsOf(each).yieldsTo !== 'owned')],
   }
   return problem.proven ? { ...failed, failure: problem } : failed
 }
 
 /** The assessment after the operator has deployed the revision. */
 function assessDeployed(
-  own: Assessment,
+  assessment: Assessment,
   object: KubeObject,
   { operator, objects, isHealthy }: AwaitedReport,
   deployed: readonly ObjectName[],
@@ -236,32 +236,33 @@ function assessDeployed(
       : []),
     ...(left > 0 ? [`${left} more objects count by the word of ${operator}`] : []),
   ]
-  const assessment = {
-    ...own,
-    notes: [...own.notes, ...notes],
-    ...addDeployedTargets(own, object, listed),
+  const withTargets = {
+    ...assessment,
+    notes: [...assessment.notes, ...notes],
+    ...addDeployedTargets(assessment, object, listed),
   }
-  const isReady = isHealthy === true && own.failure === undefined && object.metadata.deletionTimestamp === undefined
-  if (!isReady || own.ready) return assessment
+  const isReady =
+    isHealthy === true && assessment.failure === undefined && object.metadata.deletionTimestamp === undefined
+  if (!isReady || assessment.ready) return withTargets
   const message = 'its revision is deployed and healthy'
-  const milestones = own.milestones.map((each) => ({
+  const milestones = assessment.milestones.map((each) => ({
     ...each,
     state: 'done' as const,
     ...(each.name === 'ready' ? { message } : {}),
   }))
-  return { ...assessment, ready: true, message, problems: [], milestones }
+  return { ...withTargets, ready: true, message, problems: [], milestones }
 }
 
 /** Adds the objects that become targets. Problems of other objects are removed, because these targets report them. */
 function addDeployedTargets(
-  own: Assessment,
+  assessment: Assessment,
   object: KubeObject,
   names: readonly ObjectName[],
 ): Pick<Assessment, 'deployed' | 'awaits' | 'problems'> {
   const self = subjectOf(object)
   const problems =
-    names.length === 0 ? own.problems : own.problems.filter(({ subject }) => isSameSubject(subject, self))
-  return { deployed: names, awaits: [...(own.awaits ?? []), ...names], problems }
+    names.length === 0 ? assessment.problems : assessment.problems.filter(({ subject }) => isSameSubject(subject, self))
+  return { deployed: names, awaits: [...(assessment.awaits ?? []), ...names], problems }
 }
 
 const labelledKinds = ['Deployment', 'StatefulSet', 'DaemonSet']
@@ -301,16 +302,16 @@ function attemptFailure(
   const { now, time, history } = reader
   const failedAt = Math.min(time(since) ?? history.firstSeenAt, now)
   const proven = reader.passed(failedAt + failureMs)
-  const own = ownProblem(object, failedAt)
+  const fields = objectProblemFields(object, failedAt)
   const hook = hookJobs.find(({ hasFailed }) => hasFailed)
   if (hook === undefined)
-    return { ...own, reason: 'reported-failed', detail: { signals: [], cause: message || undefined }, proven }
+    return { ...fields, reason: 'reported-failed', detail: { signals: [], cause: message || undefined }, proven }
   const { kind, namespace, name } = hook
   const [job] =
     objects === 'elsewhere' ? [] : reader.listKnown({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })
   const failure = job && assessNonTarget(job, jobRule as Rule, readerWithoutWatches(reader)).failure
   return {
-    ...own,
+    ...fields,
     subject: { group: 'batch', kind, namespace, name },
     reason: 'job-failed',
     detail: { message },

@@ -43,7 +43,7 @@ export const readSignals = cachePerObject((object: KubeObject): readonly Signal[
   const spec = (object.spec ?? {}) as Fields
   const isWork = isRunToCompletion(object) || (!isSchedule(object) && hasSteps(status))
   const signals = [
-    ...specSuspension(object),
+    ...suspensionSignals(object),
     ...readConditions(object, isWork),
     // If the status is old, its fields do not count. Conditions may have their own generation.
     ...(isGenerationStale(object) ? [] : readFields(status, { isWork, spec })),
@@ -78,7 +78,7 @@ function completionSignals(signals: readonly Signal[], status: Fields): readonly
 }
 
 /** The signal that the spec or an annotation suspends the object. */
-export function specSuspension(object: KubeObject): readonly Signal[] {
+export function suspensionSignals(object: KubeObject): readonly Signal[] {
   const { spec, metadata } = object
   if (isSchedule(object)) return []
   const fields = Object.entries(spec ?? {}).flatMap(([key, value]) =>

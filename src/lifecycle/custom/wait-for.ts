@@ -59,7 +59,7 @@ function judgeWaitFor(object: KubeObject, waitFor: WaitFor): Judgement {
       const words = value === undefined ? 'not set yet' : JSON.stringify(value)
       if (!/\bstatus\b/.test(waitFor.path)) return { ready: isMet, message: `${waitFor.path} is ${words}` }
       const isPresent =
-        !isStatusStale(object) && hasWantedValue(valuesIn(withoutStale(object)), waitFor.value) === isMet
+        !isStatusStale(object) && hasWantedValue(valuesIn(withoutStaleConditions(object)), waitFor.value) === isMet
       return {
         ready: isMet && isPresent,
         message: `${waitFor.path} is ${words}${isPresent ? '' : ' of an older generation'}`,
@@ -77,7 +77,7 @@ function hasWantedValue(values: readonly unknown[], wanted: string | undefined):
 }
 
 /** A copy of the object in which conditions of an older generation contain only their type. */
-function withoutStale(object: KubeObject): KubeObject {
+function withoutStaleConditions(object: KubeObject): KubeObject {
   const { conditions } = (object.status ?? {}) as Fields
   if (!Array.isArray(conditions)) return object
   const present = conditions.map((each: unknown) => {

@@ -3,7 +3,7 @@ import type { Problem } from '../../reasons/reasons.ts'
 import type { Reader } from '../reader.ts'
 import type { Need } from '../reads.ts'
 import { namespaceRequest } from '../selector.ts'
-import { ownProblem } from '../status-problems.ts'
+import { objectProblemFields } from '../status-problems.ts'
 
 /* The backends of Ingresses and routes, and the addresses of load balancers. */
 
@@ -42,7 +42,7 @@ export function backendProblems(
   if (reader.listState(request) !== 'complete') return undefined
   const missing = backends.flatMap((backend) => missingBackendPart(backend, services))
   const distinct = new Map(missing.map((detail) => [JSON.stringify(detail), detail])).values()
-  const own = ownProblem(object, reader.history.firstSeenAt)
+  const own = objectProblemFields(object, reader.history.firstSeenAt)
   return [...distinct].map((detail) => ({ ...own, reason: 'backend-missing', detail }))
 }
 

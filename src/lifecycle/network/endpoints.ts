@@ -9,7 +9,7 @@ import {
 } from '../../cluster/objects.ts'
 import type { Reader } from '../reader.ts'
 import type { Labelled, ServedPort } from '../rule.ts'
-import { podRequest, podsMetadata } from '../selector.ts'
+import { podRequest, podTemplateMetadata } from '../selector.ts'
 import { portsOf } from '../workloads/pod-fields.ts'
 
 /*
@@ -99,7 +99,7 @@ export function standaloneWorkloads(
 
 /** The workloads whose pod template a Service selects. */
 export function selectedWorkloads(service: Service, reader: Pick<Reader, 'list'>): readonly KubeObject[] {
-  return standaloneWorkloads(service, reader, (each) => isPodSelected(service, podsMetadata(each)))
+  return standaloneWorkloads(service, reader, (each) => isPodSelected(service, podTemplateMetadata(each)))
 }
 
 /*

@@ -3,7 +3,7 @@ import type { Ingress } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
-import { ownProblem } from '../status-problems.ts'
+import { objectProblemFields } from '../status-problems.ts'
 import { type Backend, backendProblems, loadBalancerAddresses, missingAddressReport } from './backend.ts'
 
 /**
@@ -36,7 +36,7 @@ function judgeIngress(ingress: Ingress, reader: RuleReader): Judgement {
     reader.milestone({ name: 'address', state: 'done', message: `address ${addresses.join(', ')}` })
   } else {
     const pending: Problem = {
-      ...ownProblem(ingress, reader.history.firstSeenAt),
+      ...objectProblemFields(ingress, reader.history.firstSeenAt),
       reason: 'address-pending',
       detail: { isLoadBalancer: false, report: missingAddressReport(ingress, reader) },
     }

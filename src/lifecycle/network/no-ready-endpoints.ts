@@ -10,8 +10,8 @@ import type { NetworkDetails } from '../../reasons/network.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { labelsText } from '../../reasons/wording.ts'
 import type { Reader } from '../reader.ts'
-import { podRequest, podsMetadata } from '../selector.ts'
-import { ownProblem } from '../status-problems.ts'
+import { podRequest, podTemplateMetadata } from '../selector.ts'
+import { objectProblemFields } from '../status-problems.ts'
 import { isReadyByCondition, isReplaced } from '../workloads/pod-fields.ts'
 import { problemsOfPod } from '../workloads/pod-state.ts'
 import { compareByImportance } from '../workloads/revision-pods.ts'
@@ -38,7 +38,7 @@ export function noReadyEndpointsProblem(
   canReadPods: boolean,
   reader: Reader,
 ): Problem {
-  const own = ownProblem(service, reader.history.firstSeenAt)
+  const own = objectProblemFields(service, reader.history.firstSeenAt)
   const isPartial = unserved.length < (service.spec?.ports ?? []).length
   const noEndpoints = (finding: NetworkDetails['no-endpoints']['finding'], cause?: Problem): Problem => {
     const ports = isPartial ? unserved.map(({ name, port }) => name ?? port ?? '') : undefined
@@ -51,7 +51,7 @@ export function noReadyEndpointsProblem(
   const selected = (isPartial && withUnservedPort.length > 0 ? withUnservedPort : all).map(({ pod }) => pod)
   if (selected.length === 0) {
     const workloads = standaloneWorkloads(service, reader)
-    const behind = workloads.filter((workload) => isPodSelected(service, podsMetadata(workload)))
+    const behind = workloads.filter((workload) => isPodSelected(service, podTemplateMetadata(workload)))
     if (behind.length > 0) {
       const names = behind.map((each) => ({ name: shortName(each), replicas: desiredReplicasOf(each) }))
       return noEndpoints({ type: 'no-pods', workloads: names })
@@ -83,7 +83,7 @@ export function noReadyEndpointsProblem(
 /** The labels that pods and pod templates have for the keys of a Service's selector, the most common first. */
 function presentLabels({ spec }: Service, pods: readonly Pod[], workloads: readonly KubeObject[]): readonly string[] {
   const keys = Object.keys(spec?.selector ?? {})
-  const labels = [...pods.filter((pod) => !isReplaced(pod)), ...workloads.map(podsMetadata)]
+  const labels = [...pods.filter((pod) => !isReplaced(pod)), ...workloads.map(podTemplateMetadata)]
     .map(({ metadata }) =>
       keys.flatMap((key) => (metadata.labels?.[key] === undefined ? [] : [[key, metadata.labels[key]]])),
     )

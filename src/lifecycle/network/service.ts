@@ -17,7 +17,7 @@ import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { podRequest } from '../selector.ts'
 import { lastWrittenAt } from '../status-age.ts'
-import { ownProblem } from '../status-problems.ts'
+import { objectProblemFields } from '../status-problems.ts'
 import { isReplaced } from '../workloads/pod-fields.ts'
 import { waitOfPod } from '../workloads/pod-state.ts'
 import { loadBalancerAddresses, missingAddressReport } from './backend.ts'
@@ -226,7 +226,7 @@ function judgeAddress(service: Service, reader: RuleReader): Milestone {
   const other = isOther ? { has, requested } : undefined
   if (entries.length === 0 || (isOther && mayAddressChange(service, reader))) {
     reader.problem({
-      ...ownProblem(service, reader.history.firstSeenAt),
+      ...objectProblemFields(service, reader.history.firstSeenAt),
       reason: 'address-pending',
       detail: { isLoadBalancer: true, other, report: missingAddressReport(service, reader) },
     })

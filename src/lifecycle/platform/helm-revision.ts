@@ -6,7 +6,7 @@ import { type ConditionSignal, trueCondition } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { jobsRequest } from '../selector.ts'
-import { ownProblem, reportedProblem } from '../status-problems.ts'
+import { objectProblemFields, reportedProblem } from '../status-problems.ts'
 
 /**
  * Judges a revision of a Helm release by the labels of its Secret (pkg/storage/driver/secrets.go and
@@ -70,7 +70,7 @@ function judgePendingRevision(object: KubeObject, reader: RuleReader): Judgement
   const hook = hookJobsOf(object, reader).find((job) => !hasJobEnded(job))?.metadata.name
   const running = hook === undefined ? undefined : `its hook job/${hook} runs`
   const problem: Problem<'condition-false'> = {
-    ...ownProblem(object, since),
+    ...objectProblemFields(object, since),
     reason: 'condition-false',
     detail: { signals: [{ name: 'status', value: status }], cause, release },
   }

@@ -13,7 +13,7 @@ import { lostClaimMs } from '../../thresholds.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { namespaceRequest } from '../selector.ts'
-import { ownProblem, problemSeenSince } from '../status-problems.ts'
+import { objectProblemFields, problemSeenSince } from '../status-problems.ts'
 
 /**
  * Judges PersistentVolumeClaims: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
@@ -110,7 +110,12 @@ function bindingFailureEvent(events: readonly EventObject[]): EventObject | unde
 
 function lostClaimProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'claim-lost'> {
   const since = problemSeenSince(claim, 'claim-lost', reader)
-  return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, proven: reader.passed(since + lostClaimMs) }
+  return {
+    ...objectProblemFields(claim, since),
+    reason: 'claim-lost',
+    detail: {},
+    proven: reader.passed(since + lostClaimMs),
+  }
 }
 
 function pendingClaimProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'claim-pending'> {

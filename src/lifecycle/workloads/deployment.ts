@@ -14,7 +14,7 @@ import { mayBeSinceStart } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
-import { ownProblem } from '../status-problems.ts'
+import { objectProblemFields } from '../status-problems.ts'
 import { findCondition } from './pod-fields.ts'
 import { waitOfPod } from './pod-state.ts'
 import { rolloutCreationProblems } from './replica-failure.ts'
@@ -234,7 +234,7 @@ function progressDeadlineProblem(
   const cause = state?.problems[0] ?? stuck[0]
   return [
     {
-      ...ownProblem(deployment, reader.time(progressing.lastTransitionTime) ?? reader.now),
+      ...objectProblemFields(deployment, reader.time(progressing.lastTransitionTime) ?? reader.now),
       reason: 'progress-deadline-exceeded',
       detail: {
         deadlineSeconds: spec.progressDeadlineSeconds ?? 600,
@@ -273,5 +273,5 @@ function isPodProgressing(view: PodView, reader: Reader): boolean {
 /** The problem that a paused Deployment does not roll out its template. */
 function pausedProblem(deployment: Deployment, reader: Reader): readonly Problem[] {
   if (!deployment.spec?.paused) return []
-  return [{ ...ownProblem(deployment, reader.history.firstSeenAt), reason: 'paused', detail: {} }]
+  return [{ ...objectProblemFields(deployment, reader.history.firstSeenAt), reason: 'paused', detail: {} }]
 }

@@ -16,7 +16,7 @@ import { isInFuture, latestMoment, toExplanation } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { podRequest } from '../selector.ts'
-import { ownProblem } from '../status-problems.ts'
+import { objectProblemFields } from '../status-problems.ts'
 import { lastDeathProblem } from './container-problems.ts'
 import { backOffSeconds } from './kubelet-messages.ts'
 import { containersOf, findCondition, hasStarted } from './pod-fields.ts'
@@ -95,7 +95,11 @@ function delayProblems(
   owned: readonly Pod[],
   reader: Reader,
 ): readonly Problem[] {
-  const suspended: Problem = { ...ownProblem(job, reader.history.firstSeenAt), reason: 'suspended', detail: {} }
+  const suspended: Problem = {
+    ...objectProblemFields(job, reader.history.firstSeenAt),
+    reason: 'suspended',
+    detail: {},
+  }
   return [
     ...(job.spec?.suspend ? [suspended] : []),
     ...(state?.pods ?? []).flatMap((each) => runningSidecarProblem(each, job, reader) ?? []),
@@ -220,7 +224,7 @@ function runningSidecarProblem({ pod }: PodView, job: Job, reader: Reader): Prob
     return undefined
   const since = latestMoment(ends.map((end) => reader.time(end?.finishedAt))) ?? reader.now
   if (!isAdded && !reader.passed(since + longStepMs)) return undefined
-  return { ...ownProblem(pod, since), reason: 'sidecar-running', container: kept.container.name, detail: {} }
+  return { ...objectProblemFields(pod, since), reason: 'sidecar-running', container: kept.container.name, detail: {} }
 }
 
 function progressText({ status = {}, spec = {} }: Job): string {
@@ -247,7 +251,7 @@ function toJobProblem(problem: Problem): Problem {
 function jobFailureProblem(job: Job, pods: readonly Pod[], reader: Reader): Problem | undefined {
   const failed = trueCondition(job, 'Failed') ?? trueCondition(job, 'FailureTarget')
   if (failed === undefined) return undefined
-  const own = { ...ownProblem(job, reader.time(failed.lastTransitionTime) ?? reader.now), proven: true }
+  const own = { ...objectProblemFields(job, reader.time(failed.lastTransitionTime) ?? reader.now), proven: true }
   if (failed.reason === 'DeadlineExceeded') {
     const { activeDeadlineSeconds } = job.spec ?? {}
     return { ...own, reason: 'job-deadline-exceeded', detail: { activeDeadlineSeconds } }

@@ -7,7 +7,7 @@ import { unboundClaimOfPod } from '../platform/pvc.ts'
 import type { PodView } from '../pod-view.ts'
 import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
-import { ownProblem } from '../status-problems.ts'
+import { objectProblemFields } from '../status-problems.ts'
 import { isProvenMissing } from './container-problems.ts'
 import { deviceError, missingVolumeObject, mountFailure, sandboxErrorDetail } from './kubelet-messages.ts'
 import { findCondition, hasStarted, isReadyByCondition } from './pod-fields.ts'
@@ -54,7 +54,7 @@ function unacknowledgedProblem(view: PodView, reader: Reader): Problem | undefin
       ? possibleClaimCause(view)
       : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
   const detail = waitsFor === undefined ? { scheduler } : { causes: [waitsFor] }
-  return { ...ownProblem(pod, since), reason: 'unschedulable', detail, cause }
+  return { ...objectProblemFields(pod, since), reason: 'unschedulable', detail, cause }
 }
 
 /**
@@ -137,7 +137,7 @@ function isNodeMissing(name: string, reader: Reader): boolean {
 
 function unresponsiveNodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {
   const detail = { node: pod.spec?.nodeName ?? '', state }
-  return { ...ownProblem(pod, firstSeenAt), reason: 'node-unresponsive', detail }
+  return { ...objectProblemFields(pod, firstSeenAt), reason: 'node-unresponsive', detail }
 }
 
 /**
@@ -153,7 +153,7 @@ function unschedulableProblem(view: PodView, reader: Reader): Problem | undefine
   if (isGated && schedulingGates.length === 0) return undefined
   const detail = isGated ? { schedulingGates } : { ...schedulingCausesOf(view), autoscaler: scaleUp?.refusal }
   return {
-    ...ownProblem(pod, reader.time(lastTransitionTime) ?? reader.now),
+    ...objectProblemFields(pod, reader.time(lastTransitionTime) ?? reader.now),
     reason: 'unschedulable',
     detail,
     cause: waitsForClaims(detail) ? unboundClaimOfPod(pod, reader) : undefined,
@@ -181,7 +181,7 @@ function readinessGateProblem({ pod }: PodView, { now, time }: Reader): Problem 
   // All gates are True; the kubelet has not updated the condition Ready yet.
   if (gates.length === 0) return undefined
   const since = time(findCondition(pod, 'ContainersReady')?.lastTransitionTime) ?? now
-  return { ...ownProblem(pod, since), reason: 'readiness-gate-pending', detail: { gates } }
+  return { ...objectProblemFields(pod, since), reason: 'readiness-gate-pending', detail: { gates } }
 }
 
 const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 'NetworkNotReady'])
@@ -196,7 +196,7 @@ function failedSetupProblem(view: PodView, reader: Reader): Problem | undefined 
   if (why === undefined) return undefined
   const { count = 1, first = reader.now, last = first } = view.setupFailure ?? {}
   const proven = 'missing' in why.detail && isProvenMissing({ first, last, retryMs: mountRetryMs }, reader)
-  return { ...ownProblem(view.pod, first), ...why, count, proven }
+  return { ...objectProblemFields(view.pod, first), ...why, count, proven }
 }
 
 /** The reason and detail of the problem, from the message about the failed setup. */

@@ -9,7 +9,7 @@ import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { namespaceRequest } from '../selector.ts'
 import { isStale } from '../status-age.ts'
-import { ownProblem } from '../status-problems.ts'
+import { objectProblemFields } from '../status-problems.ts'
 import { lastDeathProblem } from './container-problems.ts'
 import { exitOf } from './kubelet-messages.ts'
 import { findCondition, hasContainerFailed, isStartError } from './pod-fields.ts'
@@ -183,7 +183,7 @@ function podFailureProblem({ pod, containers }: PodView, reader: Reader): Proble
   const failure =
     unstarted ??
     problemOf({
-      ...ownProblem(pod, dead?.endedAt ?? reader.now),
+      ...objectProblemFields(pod, dead?.endedAt ?? reader.now),
       reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
       container: dead?.container.name,
       detail: {

@@ -18,12 +18,12 @@ import {
 } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
 import {
+  createMoment,
   earliestMoment,
   isInFuture,
   isProven,
   latestMoment,
   mayBeSinceStart,
-  momentAt,
   toExplanation,
 } from '../proof.ts'
 import type { Reader } from '../reader.ts'
@@ -274,7 +274,7 @@ function refusalProblem(
       atLeastMs: isInvalid ? 0 : deniedMs,
       isCurrent: mayBeSinceStart(lastAt, reader),
     },
-    momentAt(lastAt),
+    createMoment(lastAt),
   )
   return { ...problem, proven: classOf(problem) === 'terminal' && isRepeated }
 }

@@ -9,7 +9,7 @@ import type { Pods } from '../pods.ts'
 import { latestIfAllKnown, latestMoment, mayBeSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
-import { ownProblem } from '../status-problems.ts'
+import { objectProblemFields } from '../status-problems.ts'
 import { lastDeathProblem } from './container-problems.ts'
 import { findCondition, hasContainerFailed, isReplaced } from './pod-fields.ts'
 import { isSettled, isWorkingPod, problemsOfPod, pulledAt, waitOfPod } from './pod-state.ts'
@@ -162,7 +162,7 @@ export function endedPodProblem(pod: Pod, reader: Reader): Problem {
   // The pod garbage collector writes no message in the status, only in the condition.
   const { reason = '', message = findCondition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
-  const own = ownProblem(pod, podEndedAt(pod, reader))
+  const own = objectProblemFields(pod, podEndedAt(pod, reader))
   return problemOf({ ...own, reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail })
 }
 
@@ -207,7 +207,7 @@ export function stuckPodProblems(owned: readonly Pod[], reader: Reader): readonl
   const { metadata, spec } = first.pod
   return [
     {
-      ...ownProblem(first.pod, first.at),
+      ...objectProblemFields(first.pod, first.at),
       reason: 'pod-stuck',
       detail: { finalizers: metadata.finalizers ?? [], node: spec?.nodeName || undefined },
       pods: stuck.length,

@@ -38,7 +38,7 @@ function withConditions(_key: string, value: unknown): unknown {
   return conditions.length > 0 && conditions.length === texts.length ? conditions : value
 }
 
-function verdictOf({ kind, metadata, spec = {}, status }: Sample): string {
+function createVerdict({ kind, metadata, spec = {}, status }: Sample): string {
   const object: KubeObject = {
     apiVersion: 'example.com/v1',
     kind,
@@ -62,5 +62,5 @@ const words: Readonly<Record<Sample['expected'], string>> = {
 }
 
 it.each(samples.map((sample) => [`${sample.name} ${words[sample.expected]}`, sample] as const))('%s', (_, sample) => {
-  expect(verdictOf(sample)).toBe(sample.expected)
+  expect(createVerdict(sample)).toBe(sample.expected)
 })
