@@ -55,9 +55,9 @@ function pullNotTriedProblem(container: ContainerView, reader: Reader): Problem 
 }
 
 /**
- * Errors of a busy node, which prove no failure. The runtime may still work on an earlier attempt, often on a slow
- * disk: containerd and CRI-O reserve the container's name until that attempt ends. Or the kubelet has not read the
- * Secrets and ConfigMaps yet (pkg/kubelet/util/manager).
+ * Errors that also occur on a busy node, so they do not prove a failure. The runtime may still work on an earlier
+ * attempt, often on a slow disk: containerd and CRI-O reserve the container's name until that attempt ends. Or the
+ * kubelet has not read the Secrets and ConfigMaps yet (pkg/kubelet/util/manager).
  */
 const busyNode = /context deadline exceeded|\bis reserved\b|failed to sync \w+ cache/
 
@@ -70,8 +70,8 @@ interface MissingChecks {
 }
 
 /**
- * Whether an object has been missing for too long. Another target may create it late, so the kubelet must have checked
- * late enough. If the first check is older than the apply, the time starts at the gate's start.
+ * Whether an object has been missing for too long. Another target may create it late, so a grace period must end before
+ * the kubelet's latest check. If the first check is older than the apply, the period starts with the gate.
  */
 export function isProvenMissing({ first, last, retryMs }: MissingChecks, reader: Reader): boolean {
   const since = first < reader.startedAt - maxApplyAgeMs ? reader.startedAt : first
@@ -194,7 +194,7 @@ function repeatedDeathProblem(container: ContainerView, reader: Reader): Problem
   const mayLive = isInFuture(probesDueAt, reader)
   if (end === undefined || !(isDead || mayLive) || deaths.count === 0) return undefined
   const { count, firstAt = reader.now } = deaths
-  // If the instance never ran, its start counts as Infinity: no target became ready after it.
+  // An instance that never ran has no start (Infinity), so no target can have become ready after its start.
   const isWaiting = mayAwaitOtherTarget(endBeganAt, reader)
   const proof = {
     seen: mayLive ? 0 : count,

@@ -141,7 +141,7 @@ function noteSkippedNodes(nodes: readonly string[], reader: RuleReader): void {
 }
 
 /**
- * The ControllerRevision with the present template. If no template is equal, the newest ControllerRevision, once the
+ * The ControllerRevision with the present template. If no template matches, the newest ControllerRevision, once the
  * controller counts updated pods.
  */
 function findTemplateRevision(set: DaemonSet, reader: Pick<Reader, 'owned'>): KubeObject | undefined {

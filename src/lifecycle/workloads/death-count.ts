@@ -127,7 +127,7 @@ function instanceEnds(
     }))
 }
 
-/** The minimum ready time of a watched instance, in milliseconds. A status may arrive after the instance ended. */
+/** The minimum ready time of a watched instance, in milliseconds. Its end limits the time: a status may arrive late. */
 function readyTimeUntilEnd({ beganAt, readySince, readyFor }: Instance, endedAt: number): number | undefined {
   if (beganAt === undefined) return readyFor
   const limited = readyFor === undefined ? undefined : Math.min(readyFor, endedAt - beganAt)

@@ -126,7 +126,7 @@ function availableNewReplicas(status: WorkloadStatus, current: ReplicaSet | unde
 
 /**
  * The ReplicaSet of the present template; undefined until the controller has created it. If the controller does not
- * know a field, no template is equal. Then the ReplicaSet with the Deployment's revision number counts, once pods are
+ * know a field, no template matches. Then the ReplicaSet with the Deployment's revision number counts, once pods are
  * updated.
  */
 export function newReplicaSet(deployment: Deployment, reader: Pick<Reader, 'owned'>): ReplicaSet | undefined {
@@ -217,7 +217,7 @@ function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasO
 
 /**
  * The problem that the controller reports no progress within progressDeadlineSeconds. An undo or a scale keeps an
- * earlier report, so a report at first sight counts only after `standingDeadlineMs` without progress. A paused
+ * earlier report, so a report from before the gate counts only after `standingDeadlineMs` without progress. A paused
  * Deployment keeps an earlier report too, which does not count (checkPausedConditions,
  * pkg/controller/deployment/sync.go).
  */

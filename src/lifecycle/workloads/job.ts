@@ -296,7 +296,7 @@ function isManagedByJobController({
 }
 
 /**
- * The latest moment of the next retry, on the runner's clock; undefined if no retry is pending. The Job controller
+ * When the next retry begins at the latest, on the runner's clock; undefined if no retry is pending. The Job controller
  * doubles its wait with each failure since the last success, or of one index (backoff_utils.go, pkg/controller/job).
  * The gate counts all failures, so the actual wait may be shorter. The kubelet restarts dead containers.
  */

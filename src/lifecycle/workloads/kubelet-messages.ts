@@ -29,8 +29,8 @@ type Death = {
  * a program that cannot be run, 127 for a missing one, and 128 + n for signal n
  * (https://www.gnu.org/software/bash/manual/html_node/Exit-Status.html).
  */
-export function causeOfDeath(each: ContainerView, death: ContainerStateTerminated): Death {
-  const { pod, container, isInit, killedBy, failedProbes, failedHook } = each
+export function causeOfDeath(view: ContainerView, death: ContainerStateTerminated): Death {
+  const { pod, container, isInit, killedBy, failedProbes, failedHook } = view
   const exit = exitOf(death)
   const { image } = container
   const error = runtimeError(death.message ?? '')

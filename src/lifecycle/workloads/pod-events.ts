@@ -73,7 +73,7 @@ const setupFailures: ReadonlySet<string> = new Set([
  */
 export function latestSetupFailure(events: readonly EventObject[], time: GateTime['time']): SetupFailure | undefined {
   const failures = events.filter(({ reason }) => setupFailures.has(reason ?? ''))
-  // Every two minutes, the kubelet lists the unmounted volumes. Only the Event before contains the cause.
+  // Every two minutes, the kubelet lists the unmounted volumes. An earlier Event contains the cause.
   const last =
     failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
   if (last === undefined) return undefined
@@ -82,7 +82,7 @@ export function latestSetupFailure(events: readonly EventObject[], time: GateTim
   return { reason: reason ?? '', message: message ?? '', count: eventCount(last), first: firstAt, last: lastAt }
 }
 
-/** Messages of Karpenter. Its refusals have the reason `FailedScheduling`, as the scheduler's have. */
+/** Messages of Karpenter's refusals: their reason `FailedScheduling` is the same as the scheduler's. */
 const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool\b/
 
 /**

@@ -38,7 +38,7 @@ function unacknowledgedSince({ pod, seenAt }: PodView, reader: Reader): number |
 }
 
 /**
- * The problem that the scheduler or the kubelet has not acknowledged a pod; either may only be restarting. While a
+ * The problem that the scheduler or the kubelet has not acknowledged a pod. One of them may be restarting. While a
  * scheduler waits for the volumes of a node that it has chosen, it reports nothing (PreBind,
  * pkg/scheduler/framework/plugins/volumebinding).
  */
@@ -109,7 +109,7 @@ export function lostNodeToleratedUntil(
   return longest === Infinity ? undefined : lostAt + longest * 1_000 + replacedMs
 }
 
-/** Since when a node is not ready: it was lost while the pod started. */
+/** Since when a node is not Ready; undefined if the node is Ready or unknown. */
 function nodeNotReadySince(name: string | undefined, reader: Reader): string | null | undefined {
   const [node] = name === undefined ? [] : reader.listKnown(nodeRequest(name))
   return node === undefined || isReadyByCondition(node) ? undefined : findCondition(node, 'Ready')?.lastTransitionTime
@@ -130,7 +130,7 @@ export function nodeWithoutReports(view: PodView, { passed, time, events }: Read
   return passed(reportedAt + quietNodeMs) ? pod.spec?.nodeName : undefined
 }
 
-/** Whether no node has this name. Its watch exists once a problem has named the node (`assess`). */
+/** Whether no node has this name. `assess` asks for the watch of a node that a problem names. */
 function isNodeMissing(name: string, reader: Reader): boolean {
   return reader.listState(nodeRequest(name)) === 'complete' && reader.listKnown(nodeRequest(name)).length === 0
 }

@@ -15,7 +15,7 @@ export function isSettled({ ready, settledAt }: PodView, { passed }: Pick<Moment
 }
 
 /**
- * Whether a pod works: it is ready and settled (for minReadySeconds if longer), or runs without a death. While one pod
+ * Whether a pod works: it is ready, settled and available (minReadySeconds), or runs without a death. While one pod
  * works, the problems of other pods do not fail the workload.
  */
 export function isWorkingPod(view: PodView, { passed }: Pick<Moment, 'passed'>): boolean {
@@ -36,7 +36,7 @@ export function problemsOfPod(view: PodView, reader: Reader): readonly Problem[]
 export interface PodWait {
   /** Why the stall clock is stopped: an image is being pulled, probes still have time, or the node may come back. */
   readonly stallHold?: string
-  /** The node of the pod, if the node may be lost: nothing has been reported about the pod for long. */
+  /** The node of the pod, if the node may be lost: nothing has been reported about the pod for a long time. */
   readonly possiblyLostNode?: string | undefined
 }
 

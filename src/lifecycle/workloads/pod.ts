@@ -106,7 +106,7 @@ function isSameImageName(requested = '', reported = ''): boolean {
  */
 function pendingChange(pod: Pod, isObserved: boolean): string | undefined {
   if (!isObserved) return 'waiting for the kubelet to take its change'
-  // https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
+  // A resize: https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
   const resize = ['PodResizePending', 'PodResizeInProgress']
     .map((type) => trueCondition(pod, type))
     .find((each) => each !== undefined)

@@ -105,7 +105,7 @@ function readDenial(message: string): Omit<AdmissionRefusal, keyof Refusal> {
   return { by: denierOf(message) }
 }
 
-/** The message of a quota: `exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4`. */
+/** Reads the message of a quota: `exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4`. */
 function readQuota(message: string): Omit<QuotaRefusal, keyof Refusal> {
   const [, quota, requested = '', used = '', limited = ''] =
     /exceeded quota: (\S+), requested: (\S+), used: (\S+), limited: (\S+)/.exec(message) ?? []
@@ -205,7 +205,7 @@ function replicaFailureCondition(controller: Controller): Condition | undefined 
 
 const creationEvents = ['FailedCreate', 'SuccessfulCreate']
 
-/** The Events about a controller that have one of these reasons and occurred since a moment, the latest last. */
+/** The Events about a controller with one of these reasons, since a moment; the latest last. */
 function creationAttempts(
   controller: Controller,
   reasons: readonly string[],
@@ -280,7 +280,7 @@ function refusalProblem(
 }
 
 /**
- * The latest moment of the controller's next attempt: each refusal doubles its wait (ItemExponentialFailureRateLimiter,
+ * When the controller tries again at the latest: each refusal doubles the wait (ItemExponentialFailureRateLimiter,
  * k8s.io/client-go/util/workqueue). A change of another pod may start an attempt earlier, but a change of a quota or
  * policy does not. Because Events expire, the wait is at least the time between the known refusals.
  */
@@ -300,8 +300,8 @@ function latestMessage(reported: string, latest: string): string {
 }
 
 /**
- * A message without the text about the attempt and without the name of the refused pod, which differs in each attempt:
- * `Error creating: …`, `create Pod web-0 in StatefulSet web failed error: …`.
+ * Removes the text about the attempt and the name of the refused pod, which differs in each attempt: `Error creating:
+ * …`, `create Pod web-0 in StatefulSet web failed error: …`.
  */
 function withoutPreamble(message: string): string {
   return message

@@ -126,15 +126,15 @@ function evidenceRank(problem: Problem): number {
   return problem.isReplaced ? 1 : 0
 }
 
-/** 2: a container. 1: a pod. 0: a workload. */
+/** The depth of a problem. 2: a container. 1: a pod. 0: a workload. */
 function problemDepth(problem: Problem): number {
   if (problem.container !== undefined) return 2
   return isPodSubject(problem.subject) ? 1 : 0
 }
 
 /**
- * The problems of pods that failed since a moment and that their controller replaces. The node evicted the pod, the
- * kubelet refused the pod, the pod ended with its node, or its Job retries. Contains the latest problem of each kind.
+ * The problems of pods that failed since a moment and that their controller replaces. Causes: the node evicted the pod,
+ * the kubelet refused the pod, the node was lost, or a Job retries. Contains the latest problem of each kind.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  */
 function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): readonly Problem[] {

@@ -27,9 +27,8 @@ const comparableText = cachePerObject((template: PodTemplate) => JSON.stringify(
 const reloaderPrefix = 'STAKATER_'
 
 /**
- * Whether `next` differs from `template` only in fields that tools change during a rollout (`kubectl rollout restart`,
- * Reloader): annotations, labels, added environment variables, and variables of Reloader. The gate then waits for
- * `next`.
+ * Whether `next` differs from `template` only in fields that tools change during a rollout: metadata, added environment
+ * variables, and variables of Reloader. The gate then waits for `next`.
  */
 export function hasOnlyToolChanges(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
   const [before, after] = [normalise(template) as PodTemplate, normalise(next) as PodTemplate]

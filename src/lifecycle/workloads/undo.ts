@@ -29,7 +29,7 @@ import {
 } from './revision.ts'
 import { containersInSpec, haveSameContainers, isSameTemplate } from './template.ts'
 
-/** Finds what `kubectl rollout undo` restores of a workload (pkg/polymorphichelpers/rollback.go in kubectl). */
+/** Decides whether `kubectl rollout undo` can restore a workload (pkg/polymorphichelpers/rollback.go in kubectl). */
 export const undoRule: UndoRule<Workload> = { availableRevision, find: findUndo }
 
 /** The known revisions of a workload. */
@@ -160,15 +160,15 @@ const operatorDomains = [
   'keel.sh',
 ] as const
 
-/** Whether the key of a label or annotation belongs to one of these tools. Keys of OLM have no domain: `olm.owner`. */
+/** Whether a label or annotation belongs to such a tool. Keys of OLM have no domain: `olm.owner`. */
 function isOperatorKey(key: string): boolean {
   const [domain = ''] = key.split('/')
   return key.startsWith('olm.') || operatorDomains.some((each) => domain === each || domain.endsWith(`.${each}`))
 }
 
 /**
- * The field managers of these tools, and usual names of controllers. The default field manager is the name of the
- * program (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers).
+ * Field managers of GitOps tools and operators, and usual names of controllers. The default field manager is the name
+ * of the program (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers).
  */
 const operatorManager =
   /^(?:manager|olm|catalog|eks)$|argocd|flux|gotk|configsync|crossplane|fleet|(?:controller|operator|reconciler)$/
@@ -223,6 +223,7 @@ function strategyObstacle({ kind, spec = {} }: Workload): string | undefined {
   const { paused, podManagementPolicy, updateStrategy } = spec
   if (paused) return 'it is paused: resume it, then undo it'
   if (updateStrategy?.type === 'OnDelete') return 'its pods are replaced when they are deleted (OnDelete)'
+  // The broken pod blocks the undo:
   // https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#forced-rollback
   if (kind === 'StatefulSet' && podManagementPolicy !== 'Parallel')
     return 'after an undo, its broken pod must be deleted too: an ordered StatefulSet waits for it'

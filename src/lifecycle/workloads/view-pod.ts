@@ -117,7 +117,7 @@ function backOffSince(events: readonly EventObject[], seenAt: number, { time }: 
   return earliestMoment(backOffs.map((event) => time(firstOccurrence(event)) ?? seenAt))
 }
 
-/** When the time that the probes allow has passed; undefined if the container is ready or does not run. */
+/** When the time that the probes allow ends; undefined if the container is ready or does not run. */
 function probesDueAt({ container, status, isInit }: PodContainer, startedAt: number | undefined): number | undefined {
   if (startedAt === undefined || isInit || status?.ready) return undefined
   return startedAt + (probeLimitSeconds(container.startupProbe) + probeLimitSeconds(container.readinessProbe)) * 1_000

@@ -43,7 +43,7 @@ interface WorkloadKind<Gated extends Workload> {
 /** The facts by which one rule judges all kinds of workloads. */
 export interface WorkloadFacts {
   readonly examined: ExaminedPods
-  /** The rollout is complete by its counts: at most the settle time of its pods is missing. */
+  /** By its counts, the rollout is complete. Its pods may still have to settle. */
   readonly isComplete: boolean
   /** How many new pods have to be ready. */
   readonly wanted: number
@@ -120,7 +120,7 @@ function mayExplainFailure(problem: Problem): boolean {
 interface PodTraits {
   /** The revision of a pod; undefined if the target does not wait for the pod. */
   revisionOf(pod: Pod): 'new' | 'old' | 'kept' | undefined
-  /** The failed pods of the gated revision, deleted or not. */
+  /** The failed new pods, also those that were deleted. */
   readonly failedPods: readonly Pod[]
   /** Whether a new pod can fail the workload; without this method, every new pod can. Older pods never can. */
   mayFail?(pod: Pod): boolean
