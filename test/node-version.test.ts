@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { startOnCurrentNode, nodeVersionError } from '../src/node-version.ts'
+import { nodeVersionError, startOnCurrentNode } from '../src/node-version.ts'
 
 const root = join(import.meta.dirname, '..')
 /** The text of a file on one line, wherever it is wrapped. */
@@ -11,7 +11,9 @@ describe('the Node that is needed', () => {
   it.each(['16.20.2', '20.20.2', '22.18.0', '21.99.0'])(
     '%s is too old, with a message about the version needed',
     (version) => {
-      expect(nodeVersionError(version)).toMatch(`Rollout Gate needs Node 22.19 or newer (this is v${version}). Update Node`)
+      expect(nodeVersionError(version)).toMatch(
+        `Rollout Gate needs Node 22.19 or newer (this is v${version}). Update Node`,
+      )
     },
   )
 
