@@ -28,10 +28,12 @@ import type { Reporter } from './run/redacted-output.ts'
 import { checkInputs, gateRollout } from './run/start-run.ts'
 import { findTrackedFiles, linkMistakes, type TrackedFile } from './workspace.ts'
 
+/* Runs an action for GitHub's runner: inputs, log, outputs, summary and annotations. */
+
 const crashMessage = 'Rollout Gate itself failed'
 
 /**
- * An action: reads the inputs, gates the rollout or merges reports, prints the log, writes the summary and outputs, passes
+ * Runs an action: reads the inputs, gates the rollout or merges reports, prints the log, and writes the results. Passes
  * or fails the job. Only this function uses the runner and catches all errors.
  */
 export async function runAction(action: ActionName): Promise<void> {
@@ -47,7 +49,7 @@ export async function runAction(action: ActionName): Promise<void> {
     for (const line of safeLines(secrets.redact(inspect(error)))) console.error(line)
     tryToWrite('The outputs', () => setOutputs({ outcome: 'unknown', message: crashMessage }))
   }
-  // For an error that rejects no promise of the gate, such as an error of a stream. The gate might never end.
+  // After an error that rejects no promise of the gate, such as a stream's, the gate might never end.
   const crash = (error: unknown) => {
     reportCrash(error)
     decide('unknown', crashMessage)
@@ -55,20 +57,20 @@ export async function runAction(action: ActionName): Promise<void> {
   }
   process.on('uncaughtException', crash)
   let extras: Extras | undefined
-  // Called last: a failed extra must not hide the verdict.
+  // Called last, so that a failed extra does not hide the verdict.
   const finishExtras = async (record: EndedRunRecord) => {
     decide(record.outcome, titleOfRecord(record))
     await extras?.finish(record, cancelled.signal)
   }
   try {
     const texts = inputNames.map((name) => [name, core.getInput(name, { trimWhitespace: false })])
-    // These variables contain the kubeconfig and tokens: no program that this process starts must get them.
+    // Programs that this process starts must not get these variables, which contain the kubeconfig and tokens.
     for (const name of Object.keys(process.env)) if (name.startsWith('INPUT_')) delete process.env[name]
     const read = readInputs(Object.fromEntries(texts), action)
     const run = workflowRun(read.inputs)
     const mask = (secret: string) => maskOnce(secret, secrets)
     if (read.inputs.githubToken !== undefined) mask(read.inputs.githubToken)
-    // Before anything can fail: a run with a mistake must not leave the green status of an earlier run.
+    // Opened before anything can fail: a run with a mistake must replace the green status of an earlier run.
     const links: ExtraOutputs = {}
     const tracked = new Map<string, TrackedFile | 'untracked'>()
     extras = await openExtras(read, run, { tracked, secrets }, recordExtras(state, links))
@@ -90,7 +92,7 @@ export async function runAction(action: ActionName): Promise<void> {
   }
 }
 
-/** Records the objects that the extras open: for the step at the end of the job, and as outputs for later steps. */
+/** Saves the objects that the extras open, for the post step, and sets them as outputs for later steps. */
 function recordExtras(state: JobState, links: ExtraOutputs): Pick<ExtrasHooks, 'onOpened' | 'onClosed'> {
   return {
     onOpened: (opened) => {
@@ -105,11 +107,11 @@ function recordExtras(state: JobState, links: ExtraOutputs): Pick<ExtrasHooks, '
   }
 }
 
-/** Masks a secret in the log, unless it is masked already: credentials that are read again contain the same secrets. */
+/** Masks a secret in the log. Does nothing if it is masked: renewed credentials may contain the same secrets. */
 function maskOnce(secret: string, secrets: Secrets): void {
   if (secrets.has(secret)) return
   secrets.add(secret)
-  // One write for all secrets of a kubeconfig, still before any other output.
+  // All secrets of a kubeconfig are masked with one write, before any other output.
   if (process.stdout.writableCorked === 0) {
     process.stdout.cork()
     process.nextTick(() => process.stdout.uncork())
@@ -118,18 +120,18 @@ function maskOnce(secret: string, secrets: Secrets): void {
 }
 
 /**
- * The step at the end of the job: closes what the action left open on GitHub, since it was killed, or because GitHub did not
- * answer in time. Without this step, a required status could block merging for ever. Never fails the job.
+ * The post step: closes objects on GitHub that the action left open, because it was killed or GitHub did not answer.
+ * Otherwise a required status could block merging for ever. Never fails the job.
  */
 export async function runPost(): Promise<void> {
   try {
     const left = readOpenObjects()
     if (left === undefined) return
     const token = core.getInput('github-token')
-    // The runner warns about an empty mask.
+    // The runner would warn about an empty secret.
     if (token !== '') core.setSecret(token)
     const endedItself = await endAction(left, systemClock)
-    // A process that ended by itself has closed its comment. Statuses show whether they are open.
+    // A process that ended by itself has closed its comment. Statuses themselves show whether they are open.
     const open = endedItself ? left.open.filter(({ extra }) => extra !== 'comment') : left.open
     const { closeExtras, createOctokit } = await import('./github/extras.ts')
     await closeExtras(
@@ -145,11 +147,11 @@ export async function runPost(): Promise<void> {
   }
 }
 
-/** What the steps of an action share. */
+/** The inputs, run, secrets and extras of an action, which its functions share. */
 interface Job {
   readonly read: ReadInputs
   readonly run: WorkflowRun | Error
-  /** Empty until git has listed the files of the commit. */
+  /** The tracked files of the commit; empty until git has listed them. */
   readonly tracked: Map<string, TrackedFile | 'untracked'>
   readonly secrets: Secrets
   readonly mask: (secret: string) => void
@@ -161,13 +163,13 @@ async function runGate(job: Job): Promise<EndedRunRecord> {
   const { tracked, secrets, mask, extras, cancelled } = job
   const { inputs, mistakes } = job.read
   extras?.begin(pendingRecord(systemClock.now()))
-  // If the secret of the input is missing, this may be another cluster than the user means.
+  // A missing secret makes the input empty. Then the gate may use another cluster than the user means.
   const onSource = (source: string) => console.log(safeLine(`The input kubeconfig is empty, so ${source} is used.`))
   const onWaiting = (message: string) => console.log(safeLine(secrets.redact(message)))
   const connection = { mask, secrets, onSource, onWaiting, clock: systemClock }
   const references = await readTargetInputs(inputs, workspace())
   const links = linkMistakes(inputs, workspace())
-  // The other checks would read these files.
+  // The other checks are left out, because they would read these files.
   if (links.length > 0) throw new UserError([...mistakes, ...references.mistakes, ...links])
   const checked = await checkInputs(inputs, references, mistakes, connection)
   const print = (lines: readonly string[]) => {
@@ -186,7 +188,7 @@ async function runGate(job: Job): Promise<EndedRunRecord> {
     onLog: (output) => log.onLog(output),
     onWarning: (text, source) => core.warning(safeLine(text), { ...annotationPlace(source, tracked) }),
   }
-  // In parallel: git needs longer than reading the inputs, and the first link is written after the first requests.
+  // Runs in parallel: git is slow, and links are written only after the first requests.
   const finding = findTracked(
     references.references.map(({ manifest }) => manifest),
     job,
@@ -197,7 +199,7 @@ async function runGate(job: Job): Promise<EndedRunRecord> {
   return record
 }
 
-/** Merges the reports of other gates. The modules that read reports are loaded only for this. */
+/** Merges the reports of other gates. */
 async function mergeGates(job: Job): Promise<EndedRunRecord> {
   const { inputs, mistakes } = job.read
   throwMistakes([...mistakes, ...mergeMistakes(job)])
@@ -221,7 +223,7 @@ async function mergeGates(job: Job): Promise<EndedRunRecord> {
   return record
 }
 
-/** Reports may be of several environments, so only a deployment that triggered the workflow can show the merged outcome. */
+/** The mistakes of a merge. Reports may be of several environments, so a merge creates no deployment. */
 function mergeMistakes({ read, run }: Job): readonly Mistake[] {
   const hasDeployment = !(run instanceof Error) && run.deploymentId !== undefined
   if (!read.inputs.reportTo.includes('deployment') || hasDeployment) return []
@@ -231,7 +233,7 @@ function mergeMistakes({ read, run }: Job): readonly Mistake[] {
 
 type ReadInputs = ReturnType<typeof readInputs>
 
-/** The workflow run, or why there is none. */
+/** The workflow run, or the error that explains why there is none. */
 function workflowRun({ sha }: Inputs): WorkflowRun | Error {
   try {
     return currentRun(process.env, sha)
@@ -240,11 +242,11 @@ function workflowRun({ sha }: Inputs): WorkflowRun | Error {
   }
 }
 
-/** Finds out which manifests the run's commit contains. */
+/** Finds out which manifests are files of the run's commit. */
 async function findTracked(sources: readonly (Source | undefined)[], { run, tracked }: Job): Promise<void> {
   if (run instanceof Error) return
   const files = sources.flatMap((source) => (isManifest(source) ? [source.file] : []))
-  // The checkout of a pull request is its merge or its head.
+  // The checked-out commit of a pull request is its merge commit or its head.
   const repository = { url: run.repositoryUrl, commits: [process.env['GITHUB_SHA'], run.headSha] }
   for (const [file, place] of await findTrackedFiles(files, workspace(), repository)) tracked.set(file, place)
 }
@@ -253,10 +255,10 @@ function workspace(): string {
   return resolve(process.env['GITHUB_WORKSPACE'] || '.')
 }
 
-/** With a mistake in one of these inputs, an extra would write to another place than the user means. */
+/** Inputs that decide where extras write. With a mistake in one of them, no extra is written. */
 const placesOfExtras = ['name', 'sha']
 
-/** The enabled extras. GitHub's API is loaded only if one is enabled. */
+/** Opens the enabled extras. The client of GitHub's API is loaded only if one is enabled. */
 async function openExtras(
   { inputs, mistakes }: ReadInputs,
   run: WorkflowRun | Error,
@@ -279,21 +281,21 @@ async function openExtras(
   return openExtras(inputs, run, tracked, hooks, systemClock)
 }
 
-/** The record for the report: with the workflow run, and only with logs that may be published. Unchanged outside of a workflow. */
+/** The record for the report, with the workflow run, and only with logs that everyone may read. */
 function publishableRecord(record: EndedRunRecord, { run }: Job): EndedRunRecord {
   if (run instanceof Error) return record
-  // Merged reports contain only logs that may be published.
+  // The reports of a merge contain only logs that everyone may read.
   return { ...(record.gates === undefined ? omitPublicLogs(record, run) : record), run: workflowRunRecord(run) }
 }
 
 /**
- * Fails the job unless the outcome passes; writes outputs, report, summary and annotations. The outputs come first,
- * since later steps depend on them. If a file cannot be written, there is a warning, and the verdict does not change.
+ * Fails the job unless the outcome passes. Writes outputs, report, summary and annotations: the outputs first, because
+ * later steps depend on them. A file that cannot be written causes a warning, and does not change the verdict.
  */
 function publish(record: EndedRunRecord, reported: EndedRunRecord, { read, tracked }: Job, extras: ExtraOutputs): void {
   const { summary: isSummaryOn, onSuperseded } = read.inputs
   const hasPassed = isPassing(record, onSuperseded)
-  // `setFailed` would add a second error.
+  // Not `setFailed`, which would add another error annotation.
   if (!hasPassed) process.exitCode = 1
   const folder = tryToWrite('The folder of the report', createResultFolder)
   const files =
@@ -305,16 +307,16 @@ function publish(record: EndedRunRecord, reported: EndedRunRecord, { read, track
   if (files !== undefined) tryToWrite('The summary file', () => writeFileSync(files.summary, summary, privateFile))
   const stepSummary = process.env['GITHUB_STEP_SUMMARY']
   if (stepSummary && isSummaryOn) tryToWrite('The job summary', () => appendFileSync(stepSummary, summary))
-  // A superseded gate that passes gets warnings instead of errors.
+  // If a superseded gate passes, its annotations are warnings.
   const annotate = hasPassed ? core.warning : core.error
   for (const { title, message, ...place } of buildAnnotations(record, tracked)) annotate(message, { title, ...place })
   for (const { title, message, ...place } of buildWarnings(record, tracked)) core.warning(message, { title, ...place })
 }
 
-/** Other users of a self-hosted runner must not read names, events and logs. */
+/** Other users of a self-hosted runner must not read the report, which contains names, events and logs. */
 const privateFile = { mode: 0o600 }
 
-/** Runs an action that writes. If it fails, there is a warning, and the result is undefined. */
+/** Writes something. If this fails, prints a warning, and returns undefined. */
 function tryToWrite<T>(what: string, action: () => T): T | undefined {
   try {
     return action()
@@ -324,10 +326,10 @@ function tryToWrite<T>(what: string, action: () => T): T | undefined {
   }
 }
 
-/** A new folder: several gates of one job must not overwrite each other's reports. */
+/** Creates a new folder, because gates of the same job must not overwrite each other's reports. */
 function createResultFolder(): string {
   const parent = process.env['RUNNER_TEMP'] || tmpdir()
-  // With `recursive`, Node.js never returns for a folder under /proc.
+  // No `recursive`: for a folder under /proc, Node.js would never return.
   if (!existsSync(parent)) mkdirSync(parent)
   return mkdtempSync(join(parent, 'rollout-gate-'))
 }

@@ -1,6 +1,8 @@
 import { type AddMistake, quote } from './errors.ts'
 import { maxDurationMs } from './thresholds.ts'
 
+/* Durations as text: parses and formats them. */
+
 const millisecondsOf: Readonly<Record<string, number>> = {
   h: 3_600_000,
   m: 60_000,
@@ -13,8 +15,8 @@ const millisecondsOf: Readonly<Record<string, number>> = {
 }
 
 /**
- * Reads a duration as Kubernetes does (Go's `time.ParseDuration`): `90s`, `1h30m`, `1.5h`, `300ms`, `0`; at most
- * `maxDurationMs`.
+ * Parses a duration as Kubernetes does (Go's `time.ParseDuration`): `90s`, `1h30m`, `1.5h`, `300ms`, `0`. The maximum
+ * is `maxDurationMs`.
  * @returns whole milliseconds, at least 1 unless the duration is zero; undefined after a mistake
  */
 export function parseDuration(text: string, addMistake: AddMistake): number | undefined {
@@ -35,7 +37,7 @@ export function parseDuration(text: string, addMistake: AddMistake): number | un
   return milliseconds === 0 ? 0 : Math.max(1, Math.round(milliseconds))
 }
 
-/** The milliseconds of a duration of any length and sign, which may be a fraction; undefined for any other text. */
+/** The milliseconds of a duration of any length and sign, perhaps with a fraction. Undefined for any other text. */
 export function durationToMs(text: string): number | undefined {
   if (!/^-?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[nuµμm]?s|m|h))+$/.test(text)) return undefined
   const parts = [...text.matchAll(/([\d.]+)(\D+)/g)]
@@ -43,7 +45,7 @@ export function durationToMs(text: string): number | undefined {
   return text.startsWith('-') ? -sum : sum
 }
 
-/** Milliseconds as text, in at most two units and rounded down: `0.2 s`, `31 s`, `5 m 10 s`, `1 h 2 m`, `3 d 4 h`. */
+/** A duration for people, rounded down to at most two units: `0.2 s`, `31 s`, `5 m 10 s`, `1 h 2 m`, `3 d 4 h`. */
 export function duration(milliseconds: number): string {
   const tenths = Math.floor(Math.max(0, milliseconds) / 100)
   if (tenths < 100) return `${tenths / 10} s`
@@ -61,7 +63,7 @@ function formatUnits(large: number, largeUnit: string, small: number, smallUnit:
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`
 }
 
-/** Milliseconds as a text that `parseDuration` reads: `1h30m`, `1m30s`, `1.5s`, `300ms`, `0`. */
+/** A duration as `parseDuration` reads it: `1h30m`, `1m30s`, `1.5s`, `300ms`, `0`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds <= 0) return '0'
   if (milliseconds < 1_000) return `${milliseconds}ms`
@@ -71,7 +73,7 @@ export function formatDuration(milliseconds: number): string {
   return `${hours > 0 ? `${hours}h` : ''}${minutes > 0 ? `${minutes}m` : ''}${seconds > 0 ? `${seconds}s` : ''}`
 }
 
-/** ` since 12:03 UTC`; empty if the time is unknown. `since`: an ISO time. */
+/** The time of day of an ISO time: ` since 12:03 UTC`. Empty if the time is unknown. */
 export function clockText(since: string | undefined): string {
   const at = Date.parse(since ?? '')
   return Number.isNaN(at) ? '' : ` since ${new Date(at).toISOString().slice(11, 16)} UTC`

@@ -1,9 +1,9 @@
 import { runPost as post, runAction as run } from './action.ts'
 
 /**
- * Ignores errors of the output, such as a closed pipe or a full disk: without a listener, they would end the process before
- * the verdict. Also ignores `NODE_TLS_REJECT_UNAUTHORIZED=0`, with which Node would verify no certificate at all: only the
- * kubeconfig may turn off the verification, for its cluster.
+ * Ignores errors of the output, such as a closed pipe: they would end the process before the verdict. Ignores
+ * `NODE_TLS_REJECT_UNAUTHORIZED=0`: Node would verify no certificates, but only the kubeconfig may turn this off, for
+ * its cluster.
  */
 function prepareProcess(): void {
   const variable = 'NODE_TLS_REJECT_UNAUTHORIZED'
@@ -16,7 +16,7 @@ function prepareProcess(): void {
     )
 }
 
-/** Gates a rollout. This file is one bundle, which the launchers `index.ts`, `merge.ts`, `post.ts` and `cli.ts` load. */
+/** Gates a rollout. */
 export async function runAction(): Promise<void> {
   prepareProcess()
   limitHeap()
@@ -30,42 +30,39 @@ export async function runMerge(): Promise<void> {
   await run('merge')
 }
 
-/** Closes what the action left open on GitHub. */
+/** Closes the objects on GitHub that the action left open. */
 export async function runPost(): Promise<void> {
   prepareProcess()
   await post()
 }
 
-/** Runs the command line, which the action does not load. */
+/** Runs the command line. The action never loads its modules. */
 export async function runCli(): Promise<void> {
   prepareProcess()
   limitHeap()
   await (await import('./cli/main.ts')).runCli()
 }
 
-/** Exits once all output is written. Otherwise, Node would free the memory first, and wait for what is still open. */
+/** Exits once all output is written. Otherwise Node would first free its memory, and wait for open connections. */
 function exitOnceWritten(): void {
   process.stderr.write('', () => process.stdout.write('', () => process.exit()))
 }
 
-/**
- * The maximum size of the young generation of the heap: in a larger one, garbage would stay longer in memory, and
- * collecting it would take no less time.
- */
+/** The maximum size of the heap's young generation. A larger one keeps garbage longer, and collects it no faster. */
 const maxYoungBytes = 8 << 20
 
-/** By how much the old generation may grow until V8 collects it; by default, it may become four times as large. */
+/** The growth of the old generation after which V8 collects garbage. By default, it may become four times as large. */
 const oldGrowthPercent = 30
 
 /**
- * Stops the growth of the heap's young generation, which V8 would double up to 128 MB while many objects arrive, and
- * limits that of the old generation: each version of a pod that is replaced is garbage there. A running process cannot set
- * the maximum of the young generation, only the factor of the growth. V8 may also shrink it, so a timer sets the factor.
+ * Limits the memory of a long watch, in which each replaced version of an object is garbage. V8 would let the young
+ * generation grow to 128 MB, and the old generation to four times its size. A running process can set only the factors
+ * of the growth. A timer sets them, because V8 may also shrink the young generation.
  */
 function limitHeap(): void {
   const checkEveryMs = 250
   setInterval(() => {
-    // Loaded here, because the gate of a finished rollout ends before the first tick.
+    // Loaded at the first tick, before which the gate of a finished rollout has ended.
     const { getHeapSpaceStatistics, setFlagsFromString } = process.getBuiltinModule('node:v8')
     const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space')
     setFlagsFromString(`--semi-space-growth-factor=${(young?.space_size ?? 0) < maxYoungBytes ? 2 : 1}`)

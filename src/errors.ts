@@ -1,6 +1,6 @@
-/* Mistakes of the user, and the words of their messages. */
+/* Mistakes of the user: their error, messages, places and suggestions. */
 
-/** Why a gate cannot start. */
+/** The reason of a gate that cannot start. */
 export type MistakeReason =
   | 'input-invalid'
   | 'kind-unknown'
@@ -9,21 +9,21 @@ export type MistakeReason =
   | 'credentials-expired'
   | 'api-unreachable'
 
-/** Where the user wrote something. */
+/** The place of a text that the user wrote. */
 export interface Place {
-  /** The input (`resources`), environment variable or file. */
+  /** The name of the input (`resources`), environment variable or file. */
   readonly input: string
-  /** Line in the input or file, counted from 1. */
+  /** The line in the input or file, counted from 1. */
   readonly line?: number
 }
 
-/** A mistake in an input, with its place and remedy. */
+/** A mistake of the user, with its place and remedy. */
 export interface Mistake extends Place {
-  /** The error and its remedy, in full sentences. */
+  /** What is wrong, and the remedy, in full sentences. */
   readonly message: string
 }
 
-/** The error for invalid input. It contains all mistakes (outcome `misconfigured`). */
+/** The error for invalid input, with all mistakes. The outcome is then `misconfigured`. */
 export class UserError extends Error {
   readonly reason: MistakeReason
   readonly mistakes: readonly Mistake[]
@@ -36,15 +36,12 @@ export class UserError extends Error {
   }
 }
 
-/** The error with changed mistakes, if it contains mistakes; any other error unchanged. */
+/** Changes the mistakes in a UserError. Returns any other error unchanged. */
 export function mapMistakes(error: unknown, change: (mistake: Mistake) => Mistake): unknown {
   return error instanceof UserError ? new UserError(error.mistakes.map(change), error.reason) : error
 }
 
-/**
- * Runs both functions and returns their results.
- * @throws UserError with the mistakes of both
- */
+/** Runs both functions at once, and returns both results. @throws UserError with the mistakes of both */
 export async function collectMistakes<A, B>(
   first: () => A | Promise<A>,
   second: () => B | Promise<B>,
@@ -61,15 +58,12 @@ export async function collectMistakes<A, B>(
   )
 }
 
-/** The message of anything that was thrown. */
+/** The message of anything that was thrown: not only errors can be thrown. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/**
- * The message of a parser without what it quotes: a password that begins with `*`, `!` or `%` is read as an alias, a tag or a
- * directive of YAML.
- */
+/** A YAML parser's message without quoted text: a password that begins with `*`, `!` or `%` is read as YAML syntax. */
 export function withoutQuotedText(message: string): string {
   return message
     .replace(/"[^"]*"|<[^>]*>/g, '"…"')
@@ -77,53 +71,50 @@ export function withoutQuotedText(message: string): string {
     .replace(/^The \S+ tag/, 'The tag')
 }
 
-/** A message of another program, without its end, so that a full stop and a sentence may follow. */
+/** A message of another program without its final punctuation, so that a full stop and a sentence can follow. */
 export function withoutEnd(message: string): string {
   return message.replace(/[.:\s]{1,9}$/, '')
 }
 
-/** `resources, line 3: …` */
+/** A mistake with its place: `resources, line 3: …`. */
 export function describeMistake({ message, ...place }: Mistake): string {
   return `${describePlace(place)}: ${message}`
 }
 
-/**
- * The maximum number of mistakes that are described. A reader corrects the first ones and tries again: a wrong file may
- * have thousands.
- */
+/** The maximum number of described mistakes: a wrong file may have thousands. */
 const maxDescribed = 50
 
-/** The texts of mistakes: of the first 50, and how many more there are. */
+/** The texts of the first 50 mistakes, and the number of the others. */
 export function describeMistakes(mistakes: readonly Mistake[]): readonly string[] {
   const texts = mistakes.slice(0, maxDescribed).map(describeMistake)
   const more = mistakes.length - texts.length
   return more === 0 ? texts : [...texts, `${more} more mistake${more === 1 ? '' : 's'}.`]
 }
 
-/** `resources, line 3` */
+/** A place as text: `resources, line 3`. */
 export function describePlace({ input, line }: Place): string {
   return line === undefined ? input : `${input}, line ${line}`
 }
 
-/** A parser calls this function for each mistake, with full sentences. The parser's caller adds the input and line. */
+/** A parser calls this function with the message of each mistake, in full sentences. Its caller adds the place. */
 export type AddMistake = (message: string) => void
 
-/** The user's text in quotes, shortened for a message. */
+/** A text of the user in quotes, shortened for a message. */
 export function quote(text: string): string {
   return `"${cutText(text, 80)}"`
 }
 
-/** The start of a long text, with `…` at its end. Later redaction finds a part of a secret only before this mark. */
+/** The start of a long text, which then ends in `…`. Redaction finds a part of a secret only before this mark. */
 export function cutText(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit)}…` : text
 }
 
-/** A mistake with the reason that the outcome gets; by default `input-invalid`. */
+/** A mistake with the reason for the outcome; by default `input-invalid`. */
 export type MistakeWithReason = Mistake & { readonly reason?: MistakeReason }
 
 /**
- * Throws if there are mistakes. A line with several names may have the same mistake for each: it is reported once.
- * @throws UserError with all mistakes, grouped by input or file and sorted by line, and with the reason of the first mistake
+ * Throws if there are mistakes. Duplicates are removed: a line with several names may have the same mistake for each.
+ * @throws UserError with the reason of the first mistake, and all mistakes, grouped by input or file and sorted by line
  */
 export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   const lineOf = ({ line = Number.POSITIVE_INFINITY }: MistakeWithReason) => line
@@ -137,10 +128,10 @@ export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   )
 }
 
-/** The maximum length of a word that gets a suggestion: the cost of an edit distance is the product of both lengths. */
+/** The maximum length of a word that gets a suggestion: the time for an edit distance grows with its square. */
 const maxWordLength = 80
 
-/** The candidates that `word` probably misspells, nearest first. */
+/** The candidates of which a word is probably a misspelling, the nearest first. */
 export function nearestWords(word: string, candidates: Iterable<string>, limit = 3): string[] {
   if (word.length > maxWordLength) return []
   const allowed = word.length <= 5 ? 1 : Math.max(2, Math.floor(word.length / 3))
@@ -153,7 +144,7 @@ export function nearestWords(word: string, candidates: Iterable<string>, limit =
     .map(({ candidate }) => candidate)
 }
 
-/** The edit distance; two swapped letters beside each other count as one edit. */
+/** The edit distance of two words. Two swapped neighbouring letters count as one edit. */
 function distanceOf(word: string, other: string): number {
   let before: readonly number[] = []
   let last: readonly number[] = Array.from({ length: other.length + 1 }, (_, index) => index)
@@ -173,15 +164,15 @@ function distanceOf(word: string, other: string): number {
 }
 
 /**
- * A hint for the end of a message: ` Did you mean timeout?`, or empty.
- * @param dashes for flags, `--`: written before each candidate; the word may begin with dashes too
+ * The end of a message: ` Did you mean timeout?`. Empty if no candidate is near.
+ * @param dashes `--` for flags: precedes each candidate, and is removed from the word
  */
 export function didYouMean(word: string, candidates: Iterable<string>, dashes = ''): string {
   const near = nearestWords(dashes === '' ? word : word.replace(/^--?/, ''), candidates)
   return near.length === 0 ? '' : ` Did you mean ${near.map((name) => `${dashes}${name}`).join(' or ')}?`
 }
 
-/** The value of a text of JSON; undefined for any other text. */
+/** The value of a JSON text; undefined if the text is not JSON. */
 export function jsonValue(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -190,7 +181,7 @@ export function jsonValue(text: string): unknown {
   }
 }
 
-/** The text in one line. */
+/** A text in one line: each run of white space becomes a space. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }

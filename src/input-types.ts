@@ -2,14 +2,16 @@ import { parseDuration } from './duration.ts'
 import { type AddMistake, didYouMean, jsonValue, quote } from './errors.ts'
 import { maxNumber } from './thresholds.ts'
 
-/** Converts the text of an input to its value; undefined after a mistake. */
+/* The types of input values: each has a parser, and a name in the command line's help. */
+
+/** Converts the text of an input to a value. Returns undefined after a mistake. */
 export type Parse<T> = (text: string, addMistake: AddMistake) => T | undefined
 
-/** The type of a value: its name in the command line's help (empty for a switch), and its parser. */
+/** The type of an input's value. `placeholder`: its name in the help, empty for a switch. */
 export interface ValueType<T> {
   readonly placeholder: string
   readonly parse: Parse<T>
-  /** The text has several lines. The text is not trimmed, because mistakes contain line numbers. */
+  /** Whether the text has several lines. Such a text is not trimmed, because mistakes contain line numbers. */
   readonly isLines?: boolean
 }
 
@@ -22,19 +24,19 @@ export const optionalDuration: ValueType<number> = {
   parse: (written, addMistake) => (written === '' ? 0 : parseDuration(written, addMistake)),
 }
 
-/** Unchanged text; undefined if empty. */
+/** A text as it is; undefined if empty. */
 export const text: ValueType<string | undefined> = { placeholder: 'TEXT', parse: (written) => written || undefined }
 
-/** Several lines, unchanged. */
+/** Several lines as they are. */
 export const lines: ValueType<string> = { placeholder: 'LINES', parse: (written) => written, isLines: true }
 
-/** The lines of a text, trimmed and counted from 1, without empty lines and comments. */
+/** The trimmed lines of a text with their numbers, from 1. Empty lines and comments are left out. */
 export function writtenLines(text: string): readonly { readonly line: number; readonly text: string }[] {
   const all = text.split(/\r\n|\r|\n/).map((raw, index) => ({ line: index + 1, text: raw.trim() }))
   return all.filter(({ text }) => text !== '' && !text.startsWith('#'))
 }
 
-/** Booleans of YAML 1.2's core schema, as in `core.getBooleanInput` of the actions toolkit. */
+/** A boolean of YAML 1.2's core schema, as `core.getBooleanInput` of the actions toolkit accepts. */
 export const boolean: ValueType<boolean> = {
   placeholder: '',
   parse: (written, addMistake) => {
@@ -45,7 +47,7 @@ export const boolean: ValueType<boolean> = {
   },
 }
 
-/** A whole number up to 1,000. */
+/** A whole number from 0 to 1,000. */
 export const number: ValueType<number> = {
   placeholder: 'NUMBER',
   parse: (written, addMistake) => {
@@ -55,7 +57,7 @@ export const number: ValueType<number> = {
   },
 }
 
-/** One of some words. */
+/** Exactly one of the given words. */
 export function oneOf<const W extends string>(...words: W[]): ValueType<W> {
   return {
     placeholder: words.join('|'),
@@ -67,7 +69,7 @@ export function oneOf<const W extends string>(...words: W[]): ValueType<W> {
   }
 }
 
-/** Any of some words, separated by commas or lines. Words that do not exist are mistakes, and are left out. */
+/** Any of the given words, separated by commas or line breaks. Other words are mistakes, and are left out. */
 export function listOf<const W extends string>(...words: W[]): ValueType<readonly W[]> {
   return {
     placeholder: words.join(','),
@@ -80,21 +82,21 @@ export function listOf<const W extends string>(...words: W[]): ValueType<readonl
   }
 }
 
-/** The facts about a job that only the runner has. */
+/** Facts about a job that only the runner knows. */
 export interface JobValues {
-  /** The texts of the matrix, which distinguish its jobs (legs): `eu`. */
+  /** The texts in the matrix, such as `eu`: they distinguish its jobs. */
   readonly words: readonly string[]
-  /** The numbers, durations, booleans and fields of objects of the matrix: most often settings of a leg, which change. */
+  /** The numbers, durations, booleans and object fields in the matrix: most often settings of a job, which change. */
   readonly settings: readonly string[]
-  /** The position of the job among the legs of its matrix, from 0; undefined on a server that has none. */
+  /** The position of the job in its matrix, from 0; undefined if the server does not provide it. */
   readonly index: number | undefined
-  /** The number of the job; undefined on a server that has none. */
+  /** The number of the job; undefined if the server does not provide it. */
   readonly id: string | undefined
 }
 
 /**
- * The values of a job as JSON: `{"matrix": {"region": "eu", "timeout": "10m"}, "index": 0, "id": 501}` has the word `eu` and
- * the setting `10m`. Empty on a runner that does not evaluate defaults.
+ * The facts about a job, as JSON. `{"matrix": {"region": "eu", "timeout": "10m"}, "index": 0, "id": 501}` has the word
+ * `eu` and the setting `10m`. Without facts on a runner that does not evaluate defaults of inputs.
  */
 export const jobValues: ValueType<JobValues> = {
   placeholder: 'JSON',
@@ -114,7 +116,7 @@ export const jobValues: ValueType<JobValues> = {
   },
 }
 
-/** A number, a flag, or a duration as in Kubernetes. */
+/** Matches a number, a boolean, or a duration as in Kubernetes. */
 const isSetting = /^(?:[\d.]+|true|false|(?:\d+(?:\.\d+)?(?:ms|h|m|s))+)$/
 
 function leafTexts(value: unknown): string[] {
@@ -122,7 +124,7 @@ function leafTexts(value: unknown): string[] {
   return typeof value === 'object' ? Object.values(value).flatMap(leafTexts) : [String(value)]
 }
 
-/** One line that matches a pattern. */
+/** One line that matches a pattern. @param expected what the line must be, for the message of a mistake */
 export function pattern(regex: RegExp, expected: string): ValueType<string | undefined> {
   return {
     placeholder: 'TEXT',

@@ -40,19 +40,19 @@ import {
   shownHistoryMs,
 } from './thresholds.ts'
 
-/* Every input: its name, parser, default and documentation. */
+/* Every input: its name, parser, default and documentation. Reads the inputs. */
 
-/** `4,000`. `toLocaleString` would load the data of all languages, which takes 20 ms at each start. */
+/** A number with commas: `4,000`. `toLocaleString` would load the data of all languages, which takes 20 ms. */
 function groupDigits(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
-/** A text, and a list below it. */
+/** A text with a Markdown list below. */
 function textWithList(text: string, ...items: string[]): string {
   return `${text}\n\n${items.map((item) => `- ${item}\n`).join('')}`
 }
 
-/** The groups of inputs in the documentation, in its order. */
+/** The groups of inputs, in the order of the documentation. */
 export const inputGroups = [
   'What to gate',
   'Where',
@@ -63,30 +63,30 @@ export const inputGroups = [
   'GitHub',
 ] as const
 
-/** `gate`: `action.yml`, and the command line. `merge`: `merge/action.yml`, which merges the reports of gates. */
+/** `gate`: the action in `action.yml`, and the command line. `merge`: the action in `merge/action.yml`. */
 export type ActionName = 'gate' | 'merge'
 
-/** An input as the documentation, `action.yml` and the command line show it. */
+/** An input, as the documentation, `action.yml` and the command line show it. */
 export interface InputDefinition {
   readonly name: string
   readonly group: (typeof inputGroups)[number]
-  /** Empty if there is no constant default; `details` then describes the default. */
+  /** The default as text. If there is no constant default, empty, and `details` describes the default. */
   readonly default: string
-  /** One sentence, also for the command line's help. */
+  /** One sentence, which the command line's help shows too. */
   readonly description: string
   /** Further sentences for `action.yml`. */
   readonly details: string
-  /** Name of the value in the help: `DURATION`. Empty for a switch. */
+  /** The name of the value in the help: `DURATION`. Empty for a switch. */
   readonly placeholder: string
   readonly isLines: boolean
-  /** The default in `action.yml`, with expressions that the runner evaluates; empty if it declares none. */
+  /** The default in `action.yml`, an expression for the runner; empty if it declares no default. */
   readonly runnerDefault: string
-  /** Whether a recording contains the input. Never true for secrets. */
+  /** Whether a recording contains the input. Always false for secrets. */
   readonly isRecorded: boolean
-  /** Whether a replay reads the input from the recording, and has a flag for the input; by default, as `isRecorded`. */
+  /** Whether a replay uses the recorded input, and has a flag for it. By default, as `isRecorded`. */
   readonly isReplayed: boolean
   readonly actions: readonly ActionName[]
-  /** `hidden`: the command line accepts the flag, but the help does not list it. `none`: there is no flag. */
+  /** The flag of the command line. `hidden`: accepted, but not in the help. `none`: there is no flag. */
   readonly flag: 'shown' | 'hidden' | 'none'
 }
 
@@ -101,7 +101,7 @@ function input<T>({ isLines = false, ...type }: ValueType<T>, { isRecorded = tru
   return { ...defaults, ...type, isLines, isRecorded, isReplayed: isRecorded, ...row }
 }
 
-/** The milestones of all kinds. Do not rename: inputs, reports and recordings contain them. */
+/** The milestones of all kinds. Their names are a contract: inputs, reports and recordings contain them. */
 export const milestoneNames = [
   'created',
   'observed',
@@ -136,7 +136,7 @@ export const milestoneNames = [
 export type MilestoneName = (typeof milestoneNames)[number]
 
 /**
- * Reads `scheduled=2m, ready=5m`, with commas or lines between them.
+ * Parses `scheduled=2m, ready=5m`, separated by commas or line breaks.
  * @returns milliseconds by milestone, without invalid entries
  */
 export function parseMilestoneTimeouts(text: string, addMistake: AddMistake): Record<string, number> {
@@ -170,12 +170,12 @@ const milestoneTimeouts: ValueType<Readonly<Record<string, number>>> = {
   }),
 }
 
-/** The expected digest of each container, by name. */
+/** The expected digests. The keys are names of containers. */
 export type ExpectedImages = Readonly<Record<string, string>>
 
 /**
- * Reads `container=sha256:…` lines; the output `digest` of `docker/build-push-action` is such a digest. An image name
- * may precede the digest (`app=registry/app@sha256:…`); `#` begins a comment.
+ * Parses lines `container=sha256:…`, with a digest as in the output of `docker/build-push-action`. An image name may
+ * precede the digest: `app=registry/app@sha256:…`. `#` starts a comment.
  * @returns digests by container, without invalid lines
  */
 function parseExpectedImages(text: string, addMistake: AddMistake): ExpectedImages {
@@ -202,17 +202,14 @@ const commitId = pattern(
   /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i,
   'the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id',
 )
-/** GitHub rejects these characters, and names of more than 255 characters. */
+/** GitHub rejects other names of environments. */
 const environmentName = pattern(
   /^[^'"`,;\\\p{Cc}]{1,255}$/u,
   'the name of an environment: one line of at most 255 characters, none of them \' " ` , ; or \\',
 )
 const webAddress = pattern(/^https?:\/\/[^\s/]+\S*$/i, 'a web address. Write one that begins with https:// or http://')
 
-/**
- * By extra, as `report-to` names it: the permission that its token needs, the event that its writes cause, and the output
- * that refers to what it writes.
- */
+/** The extras, as in `report-to`: the permission that each needs, the event that its writes cause, and its output. */
 export const knownExtras = {
   'commit-status': { permission: 'statuses: write', event: 'status', output: undefined },
   deployment: {
@@ -230,19 +227,19 @@ export const knownExtras = {
   },
 } as const
 
-/** An extra on GitHub, as `report-to` names it. */
+/** The name of an extra, as in `report-to`. */
 export type ExtraName = keyof typeof knownExtras
 
 const extraNames = Object.keys(knownExtras) as readonly ExtraName[]
 
 const both: readonly ActionName[] = ['gate', 'merge']
 
-/** For the inputs of the extras on GitHub: the command line has none of them, because they need a workflow run. */
+/** Shared by the inputs of the extras. They have no flags, because extras need a workflow run. */
 const forGitHub = { group: 'GitHub', isRecorded: false, actions: both, flag: 'none' } as const
 
 /**
- * Every input by its property in `Inputs`, in the order of the documentation. `npm run docs` generates the inputs of
- * `action.yml` from it.
+ * Every input, in the order of the documentation. The keys are properties of `Inputs`. From this table, `npm run docs`
+ * generates the inputs of `action.yml`.
  */
 const definitions = {
   kubeconfig: input(text, {
@@ -511,15 +508,15 @@ const definitions = {
 
 type Definitions = typeof definitions
 
-/** The values of all inputs, with defaults. Durations are in milliseconds; a timeout of 0 is off. */
+/** The values of all inputs, with defaults. Durations are in milliseconds. A timeout of 0 is off. */
 export type Inputs = {
   readonly [P in keyof Definitions]: Definitions[P] extends TypedInput<infer T> ? T : never
 } & {
-  /** The texts that the user wrote, by input name. For example, the gate never extends a timeout that the user set. */
+  /** The texts that the user wrote, by the name of the input. It shows, for example, whether the user set a timeout. */
   readonly written: ReadonlyMap<string, string>
 }
 
-/** Whether the gate has checks after its targets are ready. Without such checks, the gate does not load their code. */
+/** Whether `http-checks` or `hold` is set. If not, the gate does not load their code. */
 export function hasChecks({ written }: Pick<Inputs, 'written'>): boolean {
   return ['http-checks', 'hold'].some((name) => written.has(name))
 }
@@ -529,7 +526,7 @@ const allDefinitions: readonly InputDefinition[] = Object.values(definitions)
 /** Every input of `action.yml`, in the order of the documentation. */
 export const inputDefinitions = allDefinitions.filter(({ actions }) => actions.includes('gate'))
 
-/** Every input of `merge/action.yml`. The inputs that only this action has come first. */
+/** Every input of `merge/action.yml`, first the inputs that only this action has. */
 export const mergeInputDefinitions = allDefinitions
   .filter(({ actions }) => actions.includes('merge'))
   .toSorted((one, other) => one.actions.length - other.actions.length)
@@ -539,7 +536,7 @@ const byAction: Readonly<Record<ActionName, ReadonlyMap<string, InputDefinition>
   merge: new Map(mergeInputDefinitions.map((definition) => [definition.name, definition])),
 }
 
-/** The names of all inputs. An action reads all of them, because an input of the other action is a mistake. */
+/** The names of all inputs. Each action reads all of them, because an input of the other action is a mistake. */
 export const inputNames: readonly string[] = allDefinitions.map(({ name }) => name)
 
 export function unknownInput(name: string, action: ActionName = 'gate'): Mistake {
@@ -549,10 +546,10 @@ export function unknownInput(name: string, action: ActionName = 'gate'): Mistake
 }
 
 /**
- * Reads the inputs of the action or the flags of the command line. Never throws: an invalid input gets its default, and
- * is not in `written`.
- * @param raw texts by input name; blank means absent, because the runner sets absent inputs to ''
- * @param action an input that this action does not have is a mistake, and gets its default
+ * Reads the inputs of the action, or the flags of the command line. An invalid input is a mistake, gets its default,
+ * and is not in `written`.
+ * @param raw texts by the name of the input; a blank text means absent: the runner sets absent inputs to ''
+ * @param action the action: an input that it does not have is a mistake
  */
 export function readInputs(
   raw: Readonly<Record<string, string | undefined>>,
@@ -593,10 +590,7 @@ function missingTokenMistakes({ githubToken, reportTo }: Inputs): Mistake[] {
   return [{ input: 'report-to', message }]
 }
 
-/**
- * Like `readInputs`, but throws.
- * @throws UserError with all mistakes
- */
+/** Reads inputs as `readInputs` does. @throws UserError with all mistakes */
 export function parseInputs(raw: Parameters<typeof readInputs>[0]): Inputs {
   const { inputs, mistakes } = readInputs(raw)
   if (mistakes.length > 0) throw new UserError(mistakes)

@@ -1,13 +1,12 @@
-/** The minimum Node version of the dependencies: `engines` in package.json. */
+/** The minimum Node version that the dependencies need, as `engines` in package.json. */
 const needed = { major: 22, minor: 19 }
 
 /**
- * Starts the program, or fails with the required Node version: the action with one error annotation, the command line
- * with a line on stderr.
+ * Starts the program. If Node is too old, reports the required version instead, and fails.
  *
- * The launchers import only this file statically, because the other files may fail to load on an older Node. Use no
- * syntax or API newer than Node 16 here.
- * @param isAction whether GitHub's runner chose the Node
+ * The launchers import only this file statically, because other files may fail to load on an older Node. Use no syntax
+ * or API that is newer than Node 16 here.
+ * @param isAction whether GitHub's runner chose the Node: then the error is an annotation
  */
 export async function startOnCurrentNode(start: () => Promise<void>, isAction = false): Promise<void> {
   const tooOld = nodeVersionError(process.versions.node, isAction ? `${process.platform}-${process.arch}` : undefined)
@@ -18,9 +17,9 @@ export async function startOnCurrentNode(start: () => Promise<void>, isAction = 
 }
 
 /**
- * The error message for an old Node version, or undefined.
- * @param version as in `process.versions.node`, e.g. `20.11.1`
- * @param runner platform and architecture of the runner that chose the Node, e.g. `linux-x64`
+ * The error message for a Node version that is too old; undefined for any other version.
+ * @param version as in `process.versions.node`: `20.11.1`
+ * @param runner platform and architecture of the runner that chose the Node: `linux-x64`
  */
 export function nodeVersionError(version: string, runner?: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number)
@@ -30,7 +29,7 @@ export function nodeVersionError(version: string, runner?: string): string | und
 
 function updateHint(runner: string | undefined): string {
   if (runner === undefined) return 'Update Node.'
-  // https://github.com/actions/runner/blob/main/src/Runner.Common/Util/NodeUtil.cs falls back to Node 20.
+  // On this platform the runner falls back to Node 20: actions/runner, src/Runner.Common/Util/NodeUtil.cs
   if (runner === 'linux-arm') return 'The runner has no Node 24 for Linux on 32-bit ARM: use a runner on ARM64 or x64.'
   return 'Update the runner to 2.327.1 or newer, which contains Node 24. With act, use an image that contains it.'
 }

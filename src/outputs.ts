@@ -10,22 +10,24 @@ import { rollbackOf } from './report/rollback.ts'
 import { slowestStep } from './report/target-record.ts'
 import { failedResourcesBytes, recentVersionMs } from './thresholds.ts'
 
+/* Every output of the action: its name, documentation and value. */
+
 type ExtraOutput = NonNullable<(typeof knownExtras)[ExtraName]['output']>['name']
 
-/** The outputs of the extras. They are set again as soon as an extra has written to GitHub. */
+/** The outputs of the extras. They are set as soon as an extra has written to GitHub, and again at the end. */
 export type ExtraOutputs = Partial<Record<ExtraOutput, string>>
 
-/** The results of a gate that its record does not contain. */
+/** The results that the record of a gate does not contain. */
 interface Results {
-  /** The paths of the written files. */
+  /** The path of the report; `summary`: of the summary. */
   readonly report: string
   readonly summary: string
-  /** The objects that the extras have opened so far. */
+  /** The outputs of the extras that have written to GitHub. */
   readonly extras?: ExtraOutputs
 }
 
 interface OutputDefinition {
-  /** One sentence. */
+  /** One sentence, for `action.yml` and the documentation. */
   readonly description: string
   /** Further sentences for `action.yml`. */
   readonly details?: string
@@ -41,7 +43,7 @@ const extraOutputs = Object.fromEntries(
   }),
 ) as Readonly<Record<ExtraOutput, OutputDefinition>>
 
-/** Every output, in the order of the documentation. `npm run docs` generates the outputs of `action.yml` from it. */
+/** Every output, in the order of the documentation. From this table, `npm run docs` generates those of `action.yml`. */
 export const outputDefinitions = {
   outcome: {
     description:
@@ -83,7 +85,7 @@ export const outputDefinitions = {
     description:
       'The commands that undo what this change broke, on one line: `kubectl --context prod rollout undo deployment/web -n shop --to-revision=6`.',
     details: `Set only if the outcome is \`failed\`, and only for resources whose version came within ${recentVersionMs / 60_000} minutes before the gate ([all conditions](recipes.md#roll-back)). Every name in it is checked, so it may be run as it is. Empty otherwise: \`rollback-note\` has the reason.`,
-    // The names in the command are checked, and the command must not be cut.
+    // Not `safeLine`, which could cut the command. The names in the command are already checked.
     value: (record) => rollbackOf(record).command,
   },
   'rollback-note': {
@@ -108,7 +110,7 @@ type OutputName = keyof typeof outputDefinitions
 const messageLimit = 300
 const longestMore = '{"more":1000000}'.length
 
-/** All outputs. Each is one line that is safe to print and to pass to other commands. */
+/** The values of all outputs. Each is one line that is safe to print and to pass to other commands. */
 export function buildOutputs(record: EndedRunRecord, results: Results): Readonly<Record<OutputName, string>> {
   const values = Object.entries<OutputDefinition>(outputDefinitions).map(([name, { value }]) => [
     name,
@@ -117,16 +119,13 @@ export function buildOutputs(record: EndedRunRecord, results: Results): Readonly
   return Object.fromEntries(values)
 }
 
-/**
- * Sets outputs of the step. Does nothing if the runner's output file is missing: `setOutput` would print an obsolete
- * command instead.
- */
+/** Sets outputs of the step. Without the runner's output file, `setOutput` would print an obsolete command. */
 export function setOutputs(outputs: Partial<Record<OutputName, string>>): void {
   if (!existsSync(process.env['GITHUB_OUTPUT'] ?? '')) return
   for (const [name, value] of Object.entries(outputs)) setOutput(name, value)
 }
 
-/** The targets that are not ready, as JSON: the deciding one first, then in input order. */
+/** The targets that are not ready, as JSON: the deciding target, then the others in the order of the inputs. */
 function failedResources(record: EndedRunRecord): string {
   const deciding = decidingTarget(record)
   const entries = record.targets
@@ -145,7 +144,7 @@ function failedResources(record: EndedRunRecord): string {
   return jsonArray(entries)
 }
 
-/** The targets whose version is this change, as JSON in input order. */
+/** The targets with a recent version, as JSON, in the order of the inputs. */
 function changedResources(record: EndedRunRecord): string {
   const entries = record.targets.flatMap((target) => {
     const { change, changedAt } = target
@@ -155,7 +154,7 @@ function changedResources(record: EndedRunRecord): string {
   return jsonArray(entries)
 }
 
-/** A target with these facts as JSON. Each text is made by `safeLine`. */
+/** A target with facts, as JSON. All texts are made safe by `safeLine`. */
 function targetJson(
   { target, namespace, gate }: TargetRecord,
   facts: Readonly<Record<string, string | undefined>>,
@@ -163,7 +162,7 @@ function targetJson(
   return JSON.stringify(mapRecord({ target, namespace, gate, ...facts }, (text) => safeLine(String(text))))
 }
 
-/** An array of JSON texts. If the array is too large, its last entry contains the number of omitted entries. */
+/** Joins JSON texts to an array. If it is too large, entries are left out, and the last entry has their number. */
 function jsonArray(entries: readonly string[]): string {
   const shown: string[] = []
   let bytes = '[]'.length + longestMore

@@ -1,7 +1,7 @@
-// Launcher of the step at the end of the job (`post` in action.yml), which closes what the action left open on GitHub.
+// Launcher of the post step (`post` in action.yml), which closes objects on GitHub that the action left open.
 import { startOnCurrentNode } from './node-version.ts'
 
-// Most jobs leave nothing open, so no other file is loaded. If Node is too old, the action has already reported it.
+// Most jobs leave nothing open, and load no other file.
 if (process.env['STATE_open']) {
   await startOnCurrentNode(async () => (await import('./entrypoints.ts')).runPost())
 }

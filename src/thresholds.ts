@@ -1,429 +1,427 @@
-/**
- * Every number that decides something: a verdict, a moment, or a limit that a user can notice. Texts, `action.yml` and the
- * documentation are rendered from here. Units are in the names.
- */
+/** Every number that decides a verdict or that users can notice. Texts and documentation take the numbers from here. */
 
 // Defaults of inputs
 
-/** The input `timeout`. As long as a Deployment has to make progress by default (progressDeadlineSeconds). */
+/** The default of `timeout`: equal to the default progressDeadlineSeconds of a Deployment. */
 export const defaultTimeoutMs = 10 * 60_000
-/** The input `stall-timeout`. As long as the longest wait of the kubelet between two attempts (MaxContainerBackOff). */
+/** The default of `stall-timeout`: equal to the kubelet's longest wait between two restarts (MaxContainerBackOff). */
 export const defaultStallTimeoutMs = 5 * 60_000
-/** The input `settle-time`. Most containers that crash at their start have crashed by then. */
+/** The default of `settle-time`: most containers that crash at their start crash within this time. */
 export const defaultSettleTimeMs = 10_000
-/** The default of `milestone-timeouts` for `created`: if a name is misspelt, the gate fails after this time. */
+/** The default timeout of the milestone `created`: after this time, a misspelt name fails the gate. */
 export const defaultCreatedTimeoutMs = 30_000
-/** The input `max-restarts`: a container may wait for another one that starts later. */
+/** The default of `max-restarts`: a container may crash until a container on which it depends has started. */
 export const defaultMaxRestarts = 2
-/** The input `log-lines`: enough for a stack trace with its cause, and few enough for a screen. */
+/** The default of `log-lines`: enough for a stack trace with its cause, and few enough for a screen. */
 export const defaultLogLines = 25
-/** The longest duration, a week: runners do not wait longer, and timers of Node.js are limited to 24 days. */
+/** The longest duration of an input, a week: jobs do not run longer, and timers of Node.js are limited to 24 days. */
 export const maxDurationMs = 168 * 3_600_000
-/** The largest number that an input accepts: a larger one is a typing error. */
+/** The largest number that an input accepts: a larger number is most likely a typing error. */
 export const maxNumber = 1_000
 /** The default of `--timeout` in a line of `http-checks`: five times the default timeout of a probe. */
 export const defaultRequestTimeoutMs = 5_000
 
 // After ready: requests, hold
 
-/** The interval of requests to a pod until it has answered, and during the hold: the default period of a probe. */
+/** The interval of requests to a pod, until it has answered and during the hold: the default period of a probe. */
 export const requestIntervalMs = 10_000
-/** How many wrong or missing answers in a row prove that a pod does not answer: a probe's default failureThreshold. */
+/** How many wrong or missing answers in a row fail a target: the default failureThreshold of a probe. */
 export const answersProven = 3
-/** The least time between the first and the last of these answers: a cache or a connection pool may need that long. */
+/** The minimum time from the first to the last of these answers: caches or connection pools may still be filled. */
 export const answersProvenMs = 30_000
-/** How much of the body of an answer is kept: its first line most often contains what is wrong. */
+/** How much of an answer's body is kept: most often, the first line contains the error. */
 export const answerBodyCharacters = 200
-/** How many right and how many wrong answers to a line of `http-checks` are shown, besides their counts. */
+/** How many right answers, and how many wrong answers, are recorded for a line of `http-checks`. */
 export const maxRecordedAnswers = 20
-/** How long the gate waits, at the end of the hold, for the answers to the last requests. */
+/** How long the gate waits at the end of the hold for the answers to the last requests. */
 export const lastAnswerMs = 30_000
-/** How long a target without pods may be not ready during the hold: Flux reports that while it reconciles. */
+/** How long a target without pods may be not ready during the hold: Flux reports not ready while it reconciles. */
 export const fallenMs = 10_000
 
 // Deaths of containers, and missing objects and images
 
-/** The least time from a container's first death to the third: it may wait for an object of the same apply. */
+/** The minimum time from a container's first death to its third: the container may need another object of the apply. */
 export const deathsProvenMs = 30_000
-/** `deathsProvenMs` while another target still progresses: the container may wait for that target. */
+/** Replaces `deathsProvenMs` while another target progresses: the container may depend on that target. */
 export const deathsProvenWhileOthersProgressMs = 90_000
-/** Exit code 126 or 127 after this time is of the program itself: a shell that finds no program ends at once. */
+/** After this time, exit code 126 or 127 is that of the program itself: a shell that finds no program ends at once. */
 export const shellMs = 2_000
-/** The number of refusals of a registry that prove that an image is missing: it may be pushed after the first. */
+/** How many refused pulls prove that an image is missing: the image may still be pushed after the first. */
 export const notFoundRefusals = 2
-/** The number of refusals that prove that a pull is not authorized: credentials may be replaced during the apply. */
+/** How many refused pulls prove missing authorization: the credentials may be replaced during the apply. */
 export const unauthorizedRefusals = 3
-/** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
+/** How long a Secret or ConfigMap may be missing: operators may create it after the pod. */
 export const missingObjectMs = 60_000
-/** After this time, the kubelet has tried again to create a container: it retries after 10 to 15 s (pkg/kubelet). */
+/** Within this time, the kubelet tries again to create a container: it retries after 10 to 15 s (pkg/kubelet). */
 export const kubeletRetryMs = 20_000
-/** A fact that is older than this at the gate's start predates the apply: most gates start seconds after the apply. */
+/** What is older than this at the gate's start predates the apply: most gates start seconds after the apply. */
 export const maxApplyAgeMs = 60_000
-/** The log contains no failing probe of a container that runs for less than this: the server may still start. */
+/** Failing probes are not logged until a container has run for this time: its server may still be starting. */
 export const startTimeMs = 10_000
-/** An init container or hook that runs longer than this is reported: it may wait for something that is missing. */
+/** An init container or hook that runs longer than this is reported: it may wait for something missing. */
 export const longStepMs = 30_000
-/** A pod older than this at the gate's start may have died before this rollout. */
+/** The containers of a pod that is older than this at the gate's start may have died before this rollout. */
 export const earlierDeathsMs = 10 * 60_000
-/** A container that ran for this time has recovered; the kubelet resets its back-off after the same time. */
+/** A container that has run for this time has recovered: the kubelet resets its back-off after the same time. */
 export const recoveredMs = 10 * 60_000
-/** The kubelet may write the status this long after the attempt; its events have no such delay. */
+/** How much later than its events the kubelet may write the status of a container. */
 export const statusLagMs = 20_000
-/** The kubelet's first back-off between pulls, unless a node is configured with less (pkg/kubelet). */
+/** The kubelet's first wait between two pulls, unless a node is configured with less (pkg/kubelet). */
 export const firstPullBackOffMs = 10_000
 
 // Pods, nodes and volumes
 
-/** The time after which a pod that no scheduler or kubelet has acknowledged has a problem: most need about a second. */
+/** How long a scheduler or kubelet may take to acknowledge a pod: most take about a second. */
 export const acknowledgedMs = 10_000
-/** How long a pod on a lost node may stay after its toleration: a controller deletes it, and its owner replaces it. */
+/** How long a pod may exist on a lost node after its toleration: a controller deletes it, and its owner replaces it. */
 export const replacedMs = 10_000
-/** A node is read if nothing reports its pod for this time. The node controller marks a lost node after 50 s. */
+/** If nothing reports a pod for this time, its node is read. The node controller marks a lost node after 50 s. */
 export const quietNodeMs = 120_000
-/** How many nodes are read because nothing reports their pods: more nodes are hardly the cause. */
+/** How many nodes are read because nothing reports their pods: if there are more, the nodes are hardly the cause. */
 export const maxQuietNodes = 5
-/** The kubelet's longest wait between two attempts to mount a volume (exponentialbackoff, pkg/util/goroutinemap). */
+/** The kubelet's longest wait between two attempts to mount a volume (pkg/util/goroutinemap/exponentialbackoff). */
 export const mountRetryMs = 122_000
-/** How long after its grace period a pod may still exist: the kubelet ends its containers, and deletes it shortly after. */
+/** How long a pod may exist after its grace period: the kubelet kills its containers, and then deletes the pod. */
 export const overdueDeletionMs = 10_000
-/** How long a claim must be Lost: its controller binds it to a restored volume within 15 s (syncBoundClaim). */
+/** How long a claim must be Lost to fail: its controller binds it to a restored volume within 15 s (syncBoundClaim). */
 export const lostClaimMs = 30_000
 
 // Controllers and policies
 
-/** How long before an operator's report of a failure the cause may have ended: the operator may remove what failed. */
+/** How long before an operator reports a failure its cause may have ended: operators remove failed objects. */
 export const removedCauseMs = 60_000
-/** How long after its first refusal a policy must deny pods again: its own change may come with the workload's. */
+/** The minimum time between two refusals by a policy that fail a target: the same apply may change the policy. */
 export const deniedMs = 3_000
-/** How often a policy must deny the pods, or the API server find them invalid. */
+/** How often the pods must be denied by a policy, or be invalid, to fail their target. */
 export const refusedCreations = 2
-/** A controller's wait before it tries again to create a pod (DefaultTypedControllerRateLimiter); it doubles. */
+/** A controller's first wait before it retries to create a pod (DefaultTypedControllerRateLimiter). It doubles. */
 export const firstCreationRetryMs = 5
-/** The longest wait of a controller between two attempts to create a pod (DefaultTypedControllerRateLimiter, client-go). */
+/** A controller's longest wait before it retries to create a pod (DefaultTypedControllerRateLimiter, client-go). */
 export const maxCreationRetryMs = 1_000_000
-/** How late a controller's next attempt to create a pod may be: the controller has other work. */
+/** How late a controller may retry to create a pod, because it has other work. */
 export const creationRetrySlackMs = 10_000
-/** The wait of the Job controller after the first failure (DefaultJobPodFailureBackOff, pkg/controller/job); it doubles. */
+/** The Job controller's first wait after a failed pod (DefaultJobPodFailureBackOff, pkg/controller/job). It doubles. */
 export const firstJobBackOffMs = 10_000
-/** The longest wait of the Job controller (MaxJobPodFailureBackOff, pkg/controller/job). */
+/** The Job controller's longest wait after a failed pod (MaxJobPodFailureBackOff, pkg/controller/job). */
 export const maxJobBackOffMs = 10 * 60_000
-/** Controllers without a leader report the end of a pod within this time: a lease lasts 15 s, then all is listed. */
+/** Within this time, a new leader of the controllers reports the end of a pod: a lease lasts 15 s, lists follow. */
 export const leaderChangeMs = 30_000
-/** A ProgressDeadlineExceeded older than the gate counts after this time without progress: an undo leaves it. */
+/** Without progress for this time, an old ProgressDeadlineExceeded counts. After an undo, it stands without meaning. */
 export const standingDeadlineMs = 10_000
-/** How often the HPA controller works (`--horizontal-pod-autoscaler-sync-period` of kube-controller-manager). */
+/** The HPA controller's interval (`--horizontal-pod-autoscaler-sync-period` of kube-controller-manager). */
 export const autoscalerSyncMs = 15_000
-/** How long a load balancer may need to move to an address that is requested of it. */
+/** How long a load balancer may need to change to a requested address. */
 export const addressMovesMs = 120_000
 
 // Custom resources
 
-/** How long a reported failure must persist: controllers also report one for the moment between two attempts. */
+/** How long a reported failure must persist: between two attempts, controllers also report failures. */
 export const reportedFailureMs = 10_000
-/** How many settle times a status of unknown meaning must stay unchanged: before, the object may still be starting. */
+/** For how many settle times a status of unknown meaning must not change: the object may still be starting. */
 export const unclearSettles = 3
-/** The interval at which an operator compares the object that its resource follows, if the resource names none. */
+/** The interval at which an operator compares its objects with their source, if its resource sets no interval. */
 export const comparisonIntervalMs = 60_000
-/** How long to wait for the first lists of owned objects. Without the permission, they never arrive. */
+/** How long to wait for the first lists of owned objects: without permission, they never arrive. */
 export const ownedListsMs = 5_000
-/** How long a custom resource may report no failure before all kinds that it owns are watched: each is a watch. */
+/** If a custom resource reports no failure for this time, all kinds that it owns are watched. Each needs a watch. */
 export const causeSearchMs = 10_000
-/** How many causes of a custom resource are reported: each is one line of the log and one section of the summary. */
+/** How many causes of a custom resource's failure are reported: each takes a line of the log and a section. */
 export const maxCauses = 5
-/** The maximum number of objects that are watched by name for one custom resource: each is a watch of its own. */
+/** How many objects are watched by name for one custom resource: each needs its own watch. */
 export const maxApplied = 50
 
 // The gate
 
 /** How long the gate continues after the first failure, to show the problems of other targets. */
 export const failFastMs = 5_000
-/** How long a deleted object may take to be created again: `kubectl replace` and hooks delete and create objects. */
+/** How long a deleted object may be absent: `kubectl replace` and hooks delete objects and create them again. */
 export const deletedMs = 5_000
-/** How long the gate waits for further matches of a selector: one apply creates its objects one after the other. */
+/** How long the gate waits for more matches of a selector: an apply creates objects one after the other. */
 export const selectorCompleteMs = 5_000
-/** After this time without an entry, a heartbeat lists the open targets: a log that is silent for longer looks stuck. */
+/** After this time without an entry, a heartbeat lists the open targets: a silent log looks stuck. */
 export const heartbeatMs = 30_000
-/** If pods settle in less time, the log does not mention it. */
+/** The minimum time of settling that the log mentions. */
 export const shortestSettlingMs = 2_000
-/** A version written within this time before the gate is the gated change. Events of a pod are kept for the same time. */
+/** A version that was written within this time before the gate is the gated change. Events are kept as long. */
 export const recentVersionMs = 3_600_000
-/** Changes with a longer pause between them belong to different deployments. */
+/** Changes with a longer pause between them belong to different deployments of the same objects. */
 export const deploymentPauseMs = 60_000
-/** The timeline begins with a change that is at least this long before the gate: elapsed times are whole seconds. */
+/** If the change is at least this long before the gate, the timeline starts with it: it counts in whole seconds. */
 export const shownBeforeMs = 1_000
-/** Up to this count, the gate logs each repetition of a problem; then only when the count has doubled. */
+/** Up to this number, each repetition of a problem is logged. Later, only when the number has doubled. */
 export const countsInFull = 10
-/** For this time, a list counts as a recent answer of its watch: the first lists of a gate take some time. */
+/** How long a list counts as a recent answer of its watch: the first lists of a gate take some time. */
 export const recentListMs = 1_000
-/** For this time, a change counts as a recent answer: a controller writes a status soon after the change of a pod. */
+/** How long a change counts as a recent answer: a controller writes a status soon after a pod changes. */
 export const recentChangeMs = 250
-/** Watches with more objects than this are not listed again after a recent change: their lists take long. */
+/** Watches with more objects are not listed again after a recent change, because their lists take long. */
 export const manyObjects = 100
-/** Time limit for requests to the cluster that only serve to find further mistakes in the inputs. */
+/** The time limit of requests that only look for further mistakes in the inputs. */
 export const furtherMistakesMs = 5_000
-/** How many targets a heartbeat names: it is one line. */
+/** How many targets a heartbeat names, because it is one line. */
 export const heartbeatTargets = 5
-/** Maximum number of wordings of one problem that are logged: a text that changes with each event would fill the log. */
+/** How many wordings of a problem are logged: a text that changes with each event would fill the log. */
 export const maxWordings = 5
 
 // The API server and its watches
 
-/** After this time without a success, the state of the rollout is unknown: a single API server restarts in less. */
+/** After this time without a successful request, the outcome is `unknown`: a single API server restarts in less. */
 export const unknownMs = 2 * 60_000
-/** After this time, a server that never answered is a mistake in the kubeconfig. */
+/** If the server has never answered within this time, the gate assumes a mistake in the kubeconfig. */
 export const neverReachedMs = 30_000
-/** Withdrawn access ends the gate only after this time: a Role may be about to be replaced. */
+/** How long access must be withdrawn to end the gate: the Role may be about to be replaced. */
 export const withdrawnMs = 30_000
-/** How often the server must refuse credentials that can be renewed: a token may be about to be replaced. */
+/** How often the server must refuse renewable credentials to end the gate: the token may be about to be replaced. */
 export const credentialRefusals = 2
-/** In an outage, the gate's timeout is delayed until this long (at most half of the timeout) after the last success. */
+/** In an outage, the gate's timeout waits until this long after the last success, but at most half of the timeout. */
 export const outageAtTimeoutMs = 30_000
-/** How long the first requests are repeated, unless the gate's timeout is shorter. */
+/** How long the first requests are retried, unless the gate's timeout is shorter. */
 export const maxInitialMs = 30_000
-/** The wait before the first requests are repeated; it doubles. */
+/** The wait before the first requests are retried. The wait doubles. */
 export const firstInitialRetryMs = 200
-/** The longest wait before the first requests are repeated. */
+/** The longest wait before the first requests are retried. */
 export const maxInitialRetryMs = 3_000
-/** If no byte arrives for this time, a small list tests the server; then the watch is opened again. */
+/** After this time without a byte, a small list tests the server, and the watch is opened again. */
 export const watchSilenceMs = 30_000
-/** The shortest time that the server is asked to keep a watch open. With the spread, a watch ends within a minute. */
+/** The minimum `timeoutSeconds` of a watch. With the spread below, a watch ends within a minute. */
 export const minWatchSeconds = 45
-/** Watches end at random times in this interval after `minWatchSeconds`, so that they are not all opened again at once. */
+/** A random part of this time is added to `minWatchSeconds`, so that watches do not end together. */
 export const watchSpreadSeconds = 16
-/** The interval of the lists that replace a watch which is forbidden, or fails while lists succeed. */
+/** The interval of the lists that replace a watch. A watch is replaced if it is forbidden, or if only lists succeed. */
 export const watchForbiddenPollMs = 5_000
-/** The maximum number of pages of a list. The 150,000 pods of the largest supported cluster are 300 pages. */
+/** The maximum number of pages of a list: the 150,000 pods of the largest supported cluster are 300 pages. */
 export const maxListPages = 1_000
 /** The maximum size of a list: some 30,000 pods of 8 KB, far more than a namespace has. */
 export const maxListBytes = 256 << 20
-/** How many of the latest events about an object are kept. A component sends 25, then 1 in 5 minutes (client-go). */
+/** How many of the latest events of an object are kept. A component sends 25, then one in 5 minutes (client-go). */
 export const maxEventsOfObject = 300
-/** The maximum size of an answer: a page of 500 objects is far smaller, so a longer answer is not from an API server. */
+/** The maximum size of an answer of the API server: a page of 500 objects is far smaller. */
 export const maxAnswerBytes = 128 << 20
-/** How long texts wait for redaction if the first list of a watch neither arrives nor fails. */
+/** How long texts wait for the secrets in a first list that does not arrive. */
 export const maxTextWaitMs = 10_000
-/** If the process has not run for this time, it or its machine was suspended. */
+/** If the process has not run for this time, the process or its machine was suspended. */
 export const suspendedMs = 10_000
-/** Minimum time between two discoveries. An unknown kind starts one, because its CRD may be newly installed. */
+/** The minimum time between two discoveries, which unknown kinds cause: their CRD may have just been installed. */
 export const rediscoveryMs = 5_000
-/** Time limit of a credential plugin: one that takes longer probably waits for an interactive login. */
+/** The time limit of a credential plugin: after this time, it probably waits for an interactive login. */
 export const credentialPluginMs = 60_000
-/** How long first lists may delay a watch: a list of many pages must not delay the other watches longer. */
+/** How long first lists may delay a watch: a list of many pages must not delay other watches longer. */
 export const maxFirstListDelayMs = 1_000
-/** The longest line of a watch: one object of at most 1.5 MiB in etcd, plus the fields that the API server adds. */
+/** The longest line of a watch: an object has at most 1.5 MiB in etcd, and the API server adds fields. */
 export const maxWatchLineBytes = 16 << 20
-/** The maximum size of an error of the API server. It is a Status, which is far smaller. */
+/** The maximum size of an error of the API server: a Status is far smaller. */
 export const maxErrorBytes = 64 << 10
-/** The maximum size of a message of a forwarded port. Container runtimes copy 32 KiB at a time (Go, `io.Copy`). */
+/** The maximum size of a message of a forwarded port: container runtimes copy 32 KiB at a time (Go, `io.Copy`). */
 export const maxMessageBytes = 1 << 20
-/** How many requests to pods are sent at a time: requests to 1,000 pods must not disturb the API server. */
+/** How many requests to pods run at a time: requests to 1,000 pods must not disturb the API server. */
 export const maxConcurrentQuestions = 16
-/** The wait before the next request to a pod after the API server has refused to forward one. */
+/** The wait before a request to a pod is retried that the API server did not forward. */
 export const questionRetryMs = 5_000
-/** How much of a body is searched for the text of `--expect-body`. */
+/** How much of an answer's body is searched for the text of `--expect-body`. */
 export const maxCheckedBodyBytes = 64 << 10
-/** The default time limit of a request. */
+/** The default time limit of a request to the API server. */
 export const requestMs = 30_000
-/** Maximum time without a byte during a list. */
+/** The maximum time without a byte during a list. */
 export const listSilenceMs = 30_000
-/** Maximum time without a byte during a refresh; also the time limit for testing the server and for opening a watch. */
+/** The maximum time without a byte during a refresh; also the time limit to test the server and to open a watch. */
 export const answerTimeoutMs = 10_000
-/** The shortest time limit of a refresh. The limit is twice the time of the last complete list, but at least this. */
+/** The minimum time limit of a refresh, which otherwise is twice the duration of the last complete list. */
 export const minRefreshMs = 10_000
-/** The longest time limit of a refresh. */
+/** The maximum time limit of a refresh. */
 export const maxRefreshMs = 2 * 60_000
-/** The maximum time that is taken for the duration of a list that a refresh interrupted: it may never end. */
+/** The maximum duration that is assumed for a list that a refresh has interrupted: the list may never have ended. */
 export const maxPartialListMs = 15_000
-/** If the server does not end a watch after `timeoutSeconds`, the reflector ends it this much later. */
+/** How long after `timeoutSeconds` the reflector itself ends a watch that the server has not ended. */
 export const watchOverdueMs = 10_000
-/** If a watch ends before this time without an event, the reflector waits: many new watches would be a load. */
+/** If a watch ends sooner than this without an event, the reflector waits: many new watches would be a load. */
 export const healthyWatchMs = 1_000
-/** After this number of lists, a watch that is forbidden or fails is tried again; after the first failures, sooner. */
+/** How many lists replace a watch until the watch is tried again; after its first failures, fewer. */
 export const pollsBetweenWatches = 12
-/** A watch may fail or end at once this often in a row before lists replace it. */
+/** How often in a row a watch may fail or end at once before lists replace it. */
 export const failedWatchesBeforePolls = 3
-/** The wait before the first retry of a watch or list; it doubles. */
+/** The wait before the first retry of a watch or list. The wait doubles. */
 export const minWatchBackOffMs = 100
 /** The longest wait before a retry of a watch or list. */
 export const maxWatchBackOffMs = 5_000
-/** The longest wait that the server may request (Retry-After). */
+/** The longest wait that the server can request (`Retry-After`). */
 export const maxRetryAfterMs = 30_000
-/** The wait before a request is repeated that the server refused with 401 or 405: it seldom succeeds later. */
+/** The wait before a request is retried that the server refused with 401 or 405: it seldom succeeds later. */
 export const refusedBackOffMs = 20_000
-/** The wait before a forbidden request is repeated: a Role may be deleted and created again within seconds. */
+/** The wait before a forbidden request is retried: a Role may be deleted and created again within seconds. */
 export const forbiddenBackOffMs = 7_000
-/** The wait before the next request for a kind that does not exist: its CRD may be installed by the apply. */
+/** The wait before a request for a missing kind is retried: the apply may install its CRD. */
 export const missingBackOffMs = 5_000
-/** How many watches one kind has in a namespace: more become one watch. Each is a connection of its own. */
+/** How many watches a kind may have in a namespace: more become one watch, because each is a connection. */
 export const maxWatchesOfKind = 8
-/** Maximum number of watches whose permissions are checked: each check sends a request. */
+/** How many watches have their permissions checked, because each check sends a request. */
 export const maxCheckedRequests = 60
 
 // Values of Secrets
 
-/** Values of Secrets with fewer characters are not redacted in other text: `web` and `true` occur in any text. */
+/** The minimum length of a Secret's value that is redacted in texts: short values such as `web` occur in any text. */
 export const minSecretCharacters = 8
-/** `minSecretCharacters` for a value whose name is that of a secret, such as `password`; not for words. */
+/** Replaces `minSecretCharacters` for a value whose name is that of a secret (`password`), unless it is a word. */
 export const minNamedSecretCharacters = 6
-/** The longest value that is redacted in other text: longer values are files or Helm releases, which no log quotes. */
+/** The maximum length of a value that is redacted in texts: longer values are files, which no log quotes. */
 export const maxSecretCharacters = 10_000
-/** How long the gate waits, at its end, for first lists that texts need for their redaction. */
+/** How long the gate waits at its end for first lists, which contain the secrets to redact in texts. */
 export const textFinishMs = 2_000
-/** `textFinishMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
+/** Replaces `textFinishMs` in a cancelled job, which the runner kills after 10 s. */
 export const textFinishWhenCancelledMs = 500
-/** The minimum length of a string that is masked: shorter ones would make the log unreadable. */
+/** The minimum length of a masked text: shorter masks would make the log unreadable. */
 export const minMaskedCharacters = 4
 
 // Logs of containers, and evidence
 
-/** How many more lines all containers together may show. The last lines of each container are always shown. */
+/** How many live log lines are shown of all containers together, besides the last lines of each container. */
 export const liveLogLines = 5_000
-/** How many first lines of each container are shown without delay: enough for a migration. */
+/** How many first lines of a live log are shown at once: enough for a migration. */
 export const liveLogHeadLines = 500
-/** How many bytes of the first lines are shown without delay. */
+/** How many bytes of the first lines of a live log are shown at once. */
 export const liveLogHeadBytes = 128 << 10
-/** After the first lines of a live log, the newest lines are shown at this interval. */
+/** The interval at which the newest lines of a live log are shown, after its first lines. */
 export const liveLogIntervalMs = 10_000
-/** How many of the newest lines are shown at each interval and at the end. */
+/** How many newest lines of a live log are shown at each interval, and at the end. */
 export const liveLogTailLines = 25
-/** How many logs are read at the same time: each is a connection to the API server. */
+/** How many live logs are read at the same time, because each is a connection to the API server. */
 export const liveLogStreams = 20
-/** The maximum length of a line of a log: a longer one is cut. A line with a stack trace usually fits. */
+/** The maximum length of a log line: longer lines are cut. A line with a stack trace usually fits. */
 export const logLineBytes = 4_000
-/** The maximum size of the last log lines of a container that are kept as evidence. */
+/** The maximum size of a container's last log lines as evidence. */
 export const maxTailBytes = 64 << 10
-/** Time limit for reading the last lines of a log. */
+/** The time limit for reading the last lines of a log. */
 export const logReadMs = 10_000
-/** The kubelet cuts off the *end* of the tail at this limit, so the limit must be larger than any tail. */
+/** The `limitBytes` of a log request. The kubelet cuts off the end of the log, so the limit exceeds any needed tail. */
 export const maxLogAnswerBytes = 4 << 20
-/** A stream that is silent for this time is opened again: the log file may have been rotated. No line is lost. */
+/** After this time without a line, a log is opened again: its file may have been rotated. No line is lost. */
 export const logSilenceMs = 60_000
-/** The wait before a broken stream of a log is opened again; it doubles. */
+/** The wait before a broken live log is opened again. The wait doubles. */
 export const firstLogRetryMs = 500
-/** The longest wait before a broken stream of a log is opened again. */
+/** The longest wait before a broken live log is opened again. */
 export const maxLogRetryMs = 10_000
-/** When this number of attempts in a row has failed, the failure is reported. Fewer are only retried. */
+/** How many attempts to read a live log must fail in a row before the failure is reported. */
 export const reportedLogAttempts = 3
-/** How long a verdict waits for the last lines; less in a cancelled job, which has little time left. */
+/** How long a verdict waits for the last lines of live logs. */
 export const lastLogLinesMs = 1_000
-/** `lastLogLinesMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
+/** Replaces `lastLogLinesMs` in a cancelled job, which the runner kills after 10 s. */
 export const lastLogLinesWhenCancelledMs = 300
-/** The maximum number of containers whose logs are read as evidence: enough if hundreds of targets fail. */
+/** The maximum number of containers whose logs are read as evidence, even if hundreds of targets fail. */
 export const maxEvidenceContainers = 24
-/** The maximum number of nodes whose states are read as evidence: enough if hundreds of targets fail. */
+/** The maximum number of nodes that are read as evidence, even if hundreds of targets fail. */
 export const maxEvidenceNodes = 8
 /** The maximum number of containers of one target whose logs are read as evidence. */
 export const maxContainersOfTarget = 3
 /** How many events of a target are shown: more would hide the cause. */
 export const maxEvidenceEvents = 20
-/** How long a single check (`why`) waits for the first lists: a server that answers needs less than a second. */
+/** How long a single check (`why`) waits for the first lists: most servers need less than a second. */
 export const singleCheckMs = 5_000
-/** How long the gate waits, at its end, for the evidence. */
+/** How long the gate waits at its end for evidence. */
 export const evidenceFinishMs = 5_000
-/** `evidenceFinishMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
+/** Replaces `evidenceFinishMs` in a cancelled job, which the runner kills after 10 s. */
 export const evidenceFinishWhenCancelledMs = 1_500
-/** Events and lines of logs from longer before the gate's start are not shown, because they belong to earlier rollouts. */
+/** Events and log lines that are older than this at the gate's start are not shown: they belong to earlier rollouts. */
 export const shownHistoryMs = 10 * 60_000
-/** How many fields a warning lists that differ from the manifest. */
+/** How many fields that differ from the manifest a warning lists. */
 export const maxDifferences = 5
-/** How many fields that differ from the manifest the message names if a change did not arrive. */
+/** How many fields that still differ are in the message about a change that did not arrive. */
 export const maxOpenFields = 3
 
 // GitHub and outputs
 
-/** The least time between two updates on GitHub. */
+/** The minimum time between two updates on GitHub. */
 export const updateIntervalMs = 15_000
-/** Time limit for showing the outcome on GitHub: longer than most secondary rate limits. */
+/** The time limit for showing the outcome on GitHub: longer than most secondary rate limits. */
 export const outcomeLimitMs = 90_000
-/** `outcomeLimitMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
+/** Replaces `outcomeLimitMs` in a cancelled job, which the runner kills after 10 s. */
 export const outcomeLimitWhenCancelledMs = 4_000
-/** Time limit for closing what a killed action left open on GitHub: longer than most secondary rate limits. */
+/** The time limit for closing what a killed action left open on GitHub: longer than most secondary rate limits. */
 export const closeLimitMs = 60_000
-/** The maximum size of an output with a list: an operating system limits the size of an environment variable. */
+/** The maximum size of an output with a list: operating systems limit the size of an environment variable. */
 export const failedResourcesBytes = 64 * 1024
 /** The minimum duration of a gate for which the summary contains a diagram. */
 export const shortestDiagramMs = 2_000
-/** The details of a target show no shorter waits. */
+/** The minimum duration of a milestone that the details of a target show. */
 export const shortestWaitMs = 100
-/** How many annotations a gate writes: GitHub shows ten annotations of a step; two are left for the step itself. */
+/** How many annotations a gate writes. GitHub shows ten of a step, and the step itself may write two. */
 export const maxAnnotations = 8
-/** The size of the job summary: just below the 1 MiB that GitHub accepts for one step. */
+/** The maximum size of the job summary: just below the 1 MiB that GitHub accepts from a step. */
 export const maxSummaryBytes = 1_040_000
-/** How long the post step waits for the end of the action, which needs some 6 s after a signal. */
+/** How long the post step waits for the end of the action, which takes about 6 s after a signal. */
 export const actionEndMs = 8_000
-/** Time limit of an update on GitHub: shorter than the update interval, so updates never overlap. */
+/** The time limit of an update on GitHub: shorter than the update interval, so that updates never overlap. */
 export const updateTimeoutMs = 10_000
-/** Time limit of one attempt to show the outcome. A comment may need several requests. */
+/** The time limit of an attempt to show the outcome: a comment may need several requests. */
 export const outcomeTimeoutMs = 30_000
-/** The wait before an update on GitHub is tried again; it doubles. */
+/** The wait before an update on GitHub is retried. The wait doubles. */
 export const firstUpdateRetryMs = 1_000
-/** How many refusals show that the token lacks the permission: GitHub sometimes refuses a good token for a moment. */
+/** How many refusals prove a missing permission: GitHub sometimes refuses a valid token for a moment. */
 export const maxGithubRefusals = 3
-/** How many problems the details of a target contain. */
+/** How many problems the details of a target show. */
 export const maxShownProblems = 5
-/** How many changes of the template the details of a target contain. */
+/** How many changes of the pod template the details of a target show. */
 export const maxShownChanges = 20
-/** How many lines of a log the summary shows before and after the one that looks like the error: context and stack. */
+/** How many log lines the summary shows before the line that looks like the error. */
 export const linesBeforeError = 3
+/** How many log lines the summary shows after the line that looks like the error: enough for the top of a stack. */
 export const linesAfterError = 6
-/** How many last lines of evidence about a target the log and the summary contain. */
+/** How many last lines of a piece of evidence the log and the summary show. */
 export const maxEvidenceLines = 200
-/** How many lines of the timeline the summary contains: the first and the last ones. */
+/** How many lines of the timeline the summary shows: half of them from the start, half from the end. */
 export const maxTimelineLines = 2_000
-/** How many targets that are not ready the table of the summary contains. */
+/** How many targets that are not ready the summary has in its table. */
 export const maxRows = 500
 /** How many targets that are not ready have details in the summary. */
 export const maxDetails = 50
-/** How many rows the summary shows: more are folded, which keeps the overview short. */
+/** How many rows of the table are not folded, to keep the overview short. */
 export const unfoldedRows = 15
-/** How many details the summary shows: more are folded, and targets in progress then have none. */
+/** How many details of targets are not folded, to keep the summary short. */
 export const unfoldedDetails = 10
 
 // Inputs and files
 
-/** The largest report that is merged: many times that of a gate of a thousand failed targets. */
+/** The maximum size of a report to merge: many times the size of a report with a thousand failed targets. */
 export const maxReportBytes = 64 * 1024 * 1024
-/** How many reports are merged: more gates than any summary can show. */
+/** How many reports can be merged: more gates than a summary can show. */
 export const maxReports = 200
-/** The most entries of lists that nested macros of CEL may read. Two macros over 400 conditions read 160,000. */
+/** How many list entries the nested macros of a CEL expression may read: two over 400 conditions read 160,000. */
 export const expressionSteps = 200_000
-/** Time limit of an expression that may be slow: one with many steps, or with a pattern. */
+/** The time limit of a CEL expression that may be slow, with many steps or a regular expression. */
 export const expressionMs = 1_000
-/** The largest manifest: larger than any object (1.5 MiB). A YAML syntax tree needs 70 times the memory of its text. */
+/** The maximum size of a manifest: its YAML syntax tree needs 70 times the memory. An object has at most 1.5 MiB. */
 export const maxManifestBytes = 8 * 1024 * 1024
 /** How many manifests are read: more than any apply has. */
 export const maxManifestFiles = 5_000
-/** How many objects references or manifests may name: more than in any apply. Each needs a watch. */
+/** How many objects references or manifests may name: more than any apply has. Each needs a watch. */
 export const maxNamedObjects = 5_000
-/** After this many server errors, a kind of a Helm release is skipped: its conversion webhook may be down. */
+/** After this number of server errors, a kind of a Helm release is skipped: its conversion webhook may be down. */
 export const maxKindErrors = 3
-/** Tolerance between the start of a Helm revision and a change of an object: both times are whole seconds. */
+/** The tolerance between the time of a Helm revision and of its objects, because both are whole seconds. */
 export const releaseClockMs = 2_000
-/** How long Helm may take from the start of a revision to a workload or hook of it: twice its default `--timeout`. */
+/** How long Helm may take from a revision's start to its last workload or hook: twice Helm's default `--timeout`. */
 export const hookLeadMs = 600_000
-/** Kinds of a Helm release that are listed at the same time: few enough for the server's API priority and fairness. */
+/** How many kinds of a Helm release are listed at the same time: few enough for API priority and fairness. */
 export const releaseListsAtOnce = 8
-/** How many lines `http-checks` may have: each asks a pod every few seconds. */
+/** How many lines `http-checks` may have: each sends a request to a pod every few seconds. */
 export const maxRequestLines = 100
-/** How long a revision may take to arrive (`--revision`) by default: Argo CD and Flux look for it every few minutes. */
+/** How long a revision (`--revision`) may take to arrive by default: Argo CD and Flux poll every few minutes. */
 export const awaitRevisionMs = 600_000
-/** How often Argo CD looks for a new revision by default: `timeout.reconciliation` with its jitter. */
+/** The default interval at which Argo CD polls for new revisions: `timeout.reconciliation` with its jitter. */
 export const argoPollMs = 180_000
-/** How many objects that an operator has deployed become targets: more than most applications have. Each needs a watch. */
+/** How many objects that an operator has deployed become targets: most applications have fewer. Each needs a watch. */
 export const maxDeployed = 500
-/** The interval of the lists until a selector has its first match. */
+/** The interval of lists until a selector has its first match. */
 export const selectorPollMs = 1_000
-/** Time limit of a git command: most need about 5 ms. */
+/** The time limit of a git command: most take about 5 ms. */
 export const gitMs = 5_000
-/** How many commits before and after an awaited revision are read from the checkout; a recording contains them. */
+/** How many commits before and after an awaited revision are read from the checkout, and recorded. */
 export const maxCommitsAround = 200
-/** The longest time from the start of a recording to an event: GitHub ends a workflow run after 35 days. */
+/** The maximum duration of a recording: GitHub ends a workflow run after 35 days. */
 export const maxRecordedMs = 35 * 86_400_000
-/** The replay cancels a gate that is open this long after its longest timeout: nothing else would end the gate. */
+/** How long after its longest timeout a replay cancels an open gate: nothing else would end the gate. */
 export const replayCancelMs = 3_600_000
-/** The longest line of a recording: a short compressed file may contain an endless line. */
+/** The maximum length of a recorded line: a small compressed file may contain an endless line. */
 export const maxRecordedLineCharacters = 16 << 20
-/** How many lines a recording may have: a gate of a week on a large cluster writes far fewer. */
+/** How many lines a recording may have: a week on a large cluster writes far fewer. */
 export const maxRecordedLines = 1_000_000
-/** The longest recording, uncompressed. */
+/** The maximum size of a recording after decompression. */
 export const maxRecordingCharacters = 1 << 30

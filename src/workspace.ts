@@ -4,17 +4,17 @@ import { type Mistake, quote } from './errors.ts'
 import type { Inputs } from './inputs.ts'
 import { gitMs, maxCommitsAround } from './thresholds.ts'
 
-/* The checkout of the repository: paths that must not lead out of it, and what git reports about files and commits. */
+/* The checkout of the repository: checks that paths stay in it, and asks git about files and commits. */
 
-/** Whether a path is a folder or below it. Both are absolute. */
+/** Whether a path is a folder itself, or below the folder. Both are absolute. */
 export function isInside(folder: string, path: string): boolean {
   const steps = relative(folder, path)
   return steps === '' || !(steps === '..' || steps.startsWith(`..${sep}`) || isAbsolute(steps))
 }
 
 /**
- * The mistakes in inputs that are paths. A pull request can add a symbolic link to the checkout, so a path inside the
- * workspace must not lead out of it: the gate would read or overwrite other files of the runner.
+ * The mistakes in inputs that are paths. A pull request can add symbolic links to the checkout. If a path led out of
+ * the workspace, the gate would read or overwrite other files of the runner.
  * @param workspace the absolute path of the checkout
  */
 export function linkMistakes(inputs: Inputs, workspace: string): readonly Mistake[] {
@@ -30,15 +30,13 @@ export function linkMistakes(inputs: Inputs, workspace: string): readonly Mistak
   })
 }
 
-/**
- * The path in the input `kubeconfig`. Undefined for the content of a kubeconfig: several lines, or longer than a path.
- */
+/** The path in the input `kubeconfig`. Undefined if the input is the content: it has several lines, or is too long. */
 function kubeconfigPath(text: string | undefined): string | undefined {
   const path = text?.trim()
   return path === undefined || path === '' || path.length > 4_096 || /[\n\0]/.test(path) ? undefined : path
 }
 
-/** Whether a path exists, also as a broken link. */
+/** Whether a path exists. A broken link exists too. */
 export function exists(path: string): boolean {
   try {
     lstatSync(path)
@@ -49,12 +47,12 @@ export function exists(path: string): boolean {
   }
 }
 
-/** Whether a path in the workspace leads out of it by a symbolic link. Both are absolute. */
+/** Whether a symbolic link leads a path of the workspace out of the workspace. Both are absolute. */
 export function leadsOutside(path: string, workspace: string): boolean {
   return isInside(workspace, path) && !isInside(realPath(workspace), realPath(path))
 }
 
-/** The path without symbolic links. Its last parts may not exist, and a link may point to nothing. */
+/** Resolves symbolic links in a path. Its last parts need not exist, and links may be broken. */
 function realPath(path: string, links = 0): string {
   try {
     return realpathSync(path)
@@ -75,28 +73,28 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-/** A file of the commit that this workflow runs for. */
+/** A file of the commit for which the workflow runs. */
 export interface TrackedFile {
-  /** The path in the repository, which differs from the path in the workspace after a checkout into a folder. */
+  /** The path in the repository. After a checkout into a folder, the path in the workspace is another. */
   readonly path: string
-  /** The file's page on GitHub. */
+  /** The URL of the file's page on GitHub. */
   readonly url: string
 }
 
-/** Files by their path relative to the workspace. Without git, or outside of a checkout, a file is not in this map. */
+/** Files by their path relative to the workspace. Absent if unknown: without git, or outside of a checkout. */
 export type TrackedFiles = ReadonlyMap<string, TrackedFile | 'untracked'>
 
-/** The repository that this workflow runs for. */
+/** The repository for which the workflow runs. */
 interface LinkedRepository {
-  /** The repository's page, without a trailing slash. */
+  /** The URL of the repository's page, without a trailing slash. */
   readonly url: string
-  /** Commits that GitHub has. For a pull request, the checked-out commit is its merge or its head. */
+  /** Commits that exist on GitHub. For a pull request: its merge commit and its head. */
   readonly commits: readonly (string | undefined)[]
 }
 
 /**
  * Finds out which files the checked-out commit contains. Links to other files would be broken: rendered charts, files
- * of a second repository or a submodule, files of a commit that was made in the job. Never rejects.
+ * of another repository or a submodule, files of a commit that the job made. Never rejects.
  * @param files paths relative to the workspace
  */
 export async function findTrackedFiles(
@@ -131,7 +129,7 @@ export async function findTrackedFiles(
   return new Map((await Promise.all(checkouts)).flat())
 }
 
-/** The nearest folder with `.git`, which is a file in a submodule. */
+/** The nearest folder with `.git`. In a submodule, `.git` is a file. @param known the results for folders so far */
 function findCheckout(folder: string, known: Map<string, string | undefined>): string | undefined {
   if (known.has(folder)) return known.get(folder)
   const parent = dirname(folder)
@@ -140,15 +138,15 @@ function findCheckout(folder: string, known: Map<string, string | undefined>): s
   return root
 }
 
-/** The commits before and after a commit of the checkout. */
+/** Commits before and after a commit of the checkout. */
 export interface CommitsAround {
   readonly older: readonly string[]
   readonly newer: readonly string[]
 }
 
 /**
- * The commits before and after a revision in the fetched history of the checkout: the latest `maxCommitsAround` of
- * each. Undefined without git, outside of a checkout, and if the checkout does not contain the revision. Never rejects.
+ * The commits before and after a revision in the fetched history, the latest `maxCommitsAround` of each. Undefined if
+ * there is no git or no checkout, or if the checkout does not contain the revision. Never rejects.
  * @param revision a commit or a tag
  */
 export async function findCommitsAround(
@@ -169,29 +167,29 @@ export async function findCommitsAround(
   return { older: older.filter(isCommit), newer: newer.filter(isCommit) }
 }
 
-/** The name and type of each object, such as `0123abc blob`; empty if git fails. */
+/** The name and type of each git object: `0123abc blob`. Empty if git fails. */
 function readGitObjects(root: string, names: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const args = ['cat-file', '--batch-check=%(objectname) %(objecttype)']
   return runGit(root, args, env, names.map((name) => `${name}\n`).join(''))
 }
 
-/** The lines that a git command prints; none if the command fails. The command must only read. */
+/** The lines that a git command prints; none if it fails. The command must only read. */
 async function runGit(
   root: string,
   command: readonly string[],
   env: NodeJS.ProcessEnv,
   input = '',
 ): Promise<readonly string[]> {
-  // A gate without manifests starts faster without this module.
+  // Loaded only if needed, so that other gates start faster.
   const { execFile } = await import('node:child_process')
-  // In a container, another user owns the checkout. The command only reads objects, and runs no hook.
+  // In a container, the checkout has another owner. Git accepts this here, which is safe: the command runs no hook.
   const args = ['-c', 'safe.directory=*', '-C', root, ...command]
-  // The action's inputs are secret, and the variables of a git hook name another repository.
+  // Git must not get the action's inputs, which are secret, or variables that point to another repository.
   const omitted = /^(INPUT_.*|GIT_(DIR|WORK_TREE|COMMON_DIR|OBJECT_DIRECTORY|NAMESPACE))$/
   const variables = Object.entries(env).filter(([name]) => !omitted.test(name))
   return new Promise((resolve) => {
     const options = {
-      // Windows searches a program in this folder first, and a pull request could add git.exe to the checkout.
+      // Windows searches programs first in this folder. In the checkout, a pull request could have added git.exe.
       cwd: dirname(process.execPath),
       env: { ...Object.fromEntries(variables), GIT_NO_LAZY_FETCH: '1', GIT_TERMINAL_PROMPT: '0' },
       timeout: gitMs,

@@ -5,9 +5,7 @@ import { type CommandContext, endWithMistakes, printLines } from './output.ts'
 
 /* Completes words in a shell: prints the scripts for shells, and the candidates for a word. */
 
-/**
- * Each script calls `__complete SHELL WORDS…`, which prints one candidate per line, and adds no space after `/` or `=`.
- */
+/** Each script offers the lines that `__complete SHELL WORDS…` prints. It adds no space after `/` or `=`. */
 const scripts: Readonly<Record<string, string>> = {
   bash: `_rollout_gate() {
   local IFS=$'\\n'

@@ -125,9 +125,7 @@ export function flagAsWritten({ writtenFlags }: Pick<Arguments, 'writtenFlags'>,
   return writtenFlags.get(name) ?? `--${name}`
 }
 
-/**
- * Returns a function that replaces the input in a mistake by the flag; for a repeated flag, by the flag with its value.
- */
+/** Returns a function that replaces the input in a mistake by the flag, for a repeated flag with its value. */
 export function nameFlagInMistakes(args: Pick<Arguments, 'flags' | 'writtenFlags'>): (mistake: Mistake) => Mistake {
   return (mistake) => {
     const { input, line, message } = mistake

@@ -7,13 +7,15 @@ import { consolidateRequests } from '../gate/watch-requests.ts'
 import { nameKey, type Target, watchRequestOf } from '../plan/target.ts'
 import { forbiddenError, View, type ViewSource } from './view.ts'
 
-/** One change of the part of an object that a view follows (`Part`). */
+/* Finds the changes of objects, for the commands `status` and `changes`. */
+
+/** A change in the part of an object that the view follows (`Part`). */
 export interface ObjectChange {
   /** Milliseconds since the epoch on this machine's clock. */
   readonly at: number
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly object: KubeObject
-  /** The object existed before the view started. */
+  /** Whether the object existed before the view started. */
   readonly existedBefore: boolean
   /** The field manager that wrote the change, if known. */
   readonly by?: string
@@ -23,13 +25,13 @@ export interface ObjectChange {
   readonly after?: unknown
 }
 
-/** The change without secrets. Texts are redacted before they are written as YAML or JSON and compared line by line. */
+/** A copy without secrets. Texts must be redacted before they are rendered and compared line by line. */
 export function redactChange(change: ObjectChange, redact: (text: string) => string): ObjectChange {
   const redacted = ({ before, after, by }: ObjectChange) => mapTexts({ before, after, by }, redact)
   return { ...change, ...(redacted(change) as Pick<ObjectChange, 'before' | 'after' | 'by'>) }
 }
 
-/** Finds changes in the part of objects that a view follows. Ignores fields that change with every write. */
+/** Finds changes in objects. Ignores other parts than the followed part, and fields that change with every write. */
 export class Changes {
   readonly #part: Part
   readonly #isFollowed: (object: KubeObject) => boolean
@@ -67,20 +69,20 @@ export class Changes {
   }
 }
 
-/** The part of an object whose changes a view follows: its status, or the whole object. */
+/** The part of objects whose changes a view follows: the status, or the whole object. */
 export type Part = 'status' | 'object'
 
 /** Metadata fields that change with every write. */
 const ignoredMetadata: ReadonlySet<string> = new Set(['managedFields', 'resourceVersion', 'selfLink'])
 
-/** The part of an object without ignored fields, and with short hashes of redacted values. */
+/** The followed part of an object, without ignored fields, and with short hashes of redacted values. */
 function followedPart(object: KubeObject, part: Part): unknown {
   if (part === 'status') return mapTexts(object.status ?? {}, shortenHash)
   const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([name]) => !ignoredMetadata.has(name)))
   return mapTexts({ ...object, metadata }, shortenHash)
 }
 
-/** Redacted values are keyed hashes (cluster/redact). Six characters are enough to show that a value changed. */
+/** Shortens the hash of a redacted value (cluster/redact.ts): six characters suffice to show that a value changed. */
 function shortenHash(text: string): string {
   return text.replace(/^hmac:([\w-]{6})[\w-]{37}$/, '(hidden, $1)')
 }
@@ -92,26 +94,28 @@ function mapTexts(value: unknown, map: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [map(name), mapTexts(child, map)]))
 }
 
-/** What `ChangesView` reports. */
+/** The callbacks of `ChangesView`. */
 export interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
-  /** Called for each target that does not exist when its first list is complete. */
+  /** Called for each target that the first list does not contain. */
   readonly onWaiting?: (target: Target) => void
-  /** Called with the error when the server stops answering, and with undefined when it answers again. */
+  /** Called with the error if the server does not answer, and with undefined when it answers again. */
   readonly onConnection?: (error: string | undefined) => void
 }
 
-/** A view of the changes of targets. Throws UserError if a target cannot be read. */
+/** Follows the changes of targets. Throws UserError if a target cannot be read. */
 export class ChangesView extends View {
   readonly #targets: ReadonlyMap<string, Target>
   readonly #watches: readonly WatchRequest[]
   readonly #changes: Changes
   readonly #listener: ChangeListener
   readonly #gate: Gate | undefined
-  /** The keys of the targets for which neither the object nor its absence was reported yet. */
+  /** The keys of the targets that were neither seen nor reported as absent. */
   readonly #unknown: Set<string>
 
-  /** @param gate judges the targets: the view ends when all are ready; without it, the view ends only when cancelled */
+  /**
+   * @param gate judges the targets, and ends the view when all are ready; without a gate, only a cancellation ends it
+   */
   constructor(
     targets: readonly Target[],
     part: Part,
@@ -139,7 +143,7 @@ export class ChangesView extends View {
     for (const change of this.#changes.handle(event)) this.#listener.onChange(change)
   }
 
-  /** Reports whether the watches of the targets answer, and which targets do not exist. */
+  /** Reports whether the server answers, and which targets do not exist. */
   #report(event: FeedEvent): void {
     const watch = this.#watches.find((each) => requestKey(each) === requestKey(event as Partial<WatchRequest>))
     if (watch === undefined) return

@@ -2,31 +2,31 @@ import { styleText } from 'node:util'
 import { duration } from '../duration.ts'
 import { safeLine, wrapWords } from '../report/escape.ts'
 
-/* Lines of text with styles: all views consist of them. */
+/* Lines of text with styles, of which all views consist, as text for a terminal. */
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
-/** A part of a line. The text may come from the cluster: `paintLine` escapes it. */
+/** A part of a line. Its text may come from the cluster: `paintLine` escapes it. */
 export interface Span {
   readonly text: string
   readonly style?: Style
-  /** Padded to this number of characters, to align columns. */
+  /** The minimum number of characters: spaces fill the rest, to align columns. */
   readonly width?: number
-  /** No space follows. */
+  /** Whether no space follows. */
   readonly isJoined?: boolean
-  /** The text changes with time, such as an age. */
+  /** Whether the text changes with time, as an age does. */
   readonly isVolatile?: boolean
 }
 
 export interface Line {
   readonly indent: number
-  /** The parts of the line, with a space after each that is not joined. */
+  /** The parts of the line. A space follows each part, unless it is joined. */
   readonly spans: readonly Span[]
-  /** Whether a long line is wrapped in its last span, so that a command can be copied. Other lines are cut. */
+  /** Whether the last span of a long line is wrapped, so that a command in it can be copied. Other lines are cut. */
   readonly wraps?: boolean
 }
 
-/** A line of spans; strings have no style, undefined is omitted. */
+/** Makes a line of spans. A string becomes a span without style; undefined is left out. */
 export function line(indent: number, ...spans: readonly (Span | string | undefined)[]): Line {
   return {
     indent,
@@ -38,13 +38,13 @@ export const emptyLine: Line = { indent: 0, spans: [] }
 
 export interface Paint {
   readonly color: boolean
-  /** Replaces secrets, before the text is cut. */
+  /** Replaces secrets. Called before a text is cut. */
   readonly redact: (text: string) => string
-  /** The width of the terminal; longer lines end in `…`. */
+  /** The width of the terminal: longer lines are cut, and end in `…`. */
   readonly columns?: number
 }
 
-/** A line as escaped text, coloured and at most as wide as the terminal. */
+/** A line as escaped, coloured text: several lines if it wraps at the width of the terminal. */
 export function paintLines({ wraps, ...whole }: Line, paint: Paint): readonly string[] {
   const { redact, columns = Number.POSITIVE_INFINITY } = paint
   const last = whole.spans.at(-1)
@@ -59,7 +59,7 @@ export function paintLines({ wraps, ...whole }: Line, paint: Paint): readonly st
   ]
 }
 
-/** A line as escaped text, coloured and cut to the width of the terminal. */
+/** A line as escaped, coloured text, cut to the width of the terminal. */
 export function paintLine(
   { indent, spans }: Line,
   { color, redact, columns = Number.POSITIVE_INFINITY }: Paint,
@@ -73,13 +73,13 @@ export function paintLine(
     const full = isLast ? shown : `${shown.padEnd(span.width ?? 0)}${span.isJoined ? '' : ' '}`
     const piece = cutToWidth(full, left)
     left -= piece.length
-    // With validation, styleText would drop the colours if stdout is no terminal; here `color` decides.
+    // With validation, `styleText` would omit colours if stdout is no terminal. Here `color` decides.
     text += span.style !== undefined && color ? styleText(span.style, piece, { validateStream: false }) : piece
   }
   return text.trimEnd()
 }
 
-/** The lines without volatile text. A view is printed again only if this text changed. */
+/** The text of lines without volatile parts. A view is printed again only if this text has changed. */
 export function stableText(lines: readonly Line[]): string {
   const texts = lines.map(({ spans }) => spans.filter(({ isVolatile }) => !isVolatile).map(({ text }) => text))
   return JSON.stringify(texts.filter((ofLine) => ofLine.length > 0))
@@ -90,7 +90,7 @@ function cutToWidth(text: string, limit: number): string {
   return `${text.slice(0, Math.max(0, limit - 1)).replace(/\p{Cs}$/u, '')}…`
 }
 
-/** The mark before a text: done, in progress, warning or failed; a dot for anything else. */
+/** The mark before a text: done, in progress, warning, failed, or a dot without meaning. */
 export type Mark = '✓' | '…' | '!' | '✗' | '·'
 
 const styles: Readonly<Record<Mark, Style>> = { '✓': 'green', '…': 'yellow', '!': 'yellow', '✗': 'red', '·': 'dim' }
@@ -99,10 +99,10 @@ export function mark(text: Mark): Span {
   return { text, style: styles[text] }
 }
 
-/** The marks of an assessment. */
+/** The mark for each status of an assessment. */
 export const statusMarks = { ready: '✓', progressing: '…', failed: '✗' } as const satisfies Record<string, Mark>
 
-/** Text in the colour of its mark; no colour for `✓`. */
+/** A text in the colour of its mark. With `✓`, it has no colour. */
 export function colored(text: string, as: Mark): Span {
   return as === '✓' ? { text } : { text, style: styles[as] }
 }
@@ -111,17 +111,17 @@ export function dim(text: string): Span {
   return { text, style: 'dim' }
 }
 
-/** Text that changes with time. */
+/** A dim text that changes with time, such as an age. */
 export function volatile(text: string): Span {
   return { text, style: 'dim', isVolatile: true }
 }
 
-/** How long ago something was, in whole seconds. @param ms milliseconds */
+/** A duration in whole seconds, as text. @param ms milliseconds */
 export function formatAge(ms: number): string {
   return duration(Math.floor(Math.max(0, ms) / 1_000) * 1_000)
 }
 
-/** An empty line, a title and the lines; empty without lines. */
+/** An empty line, a title, and the lines below. Empty if there are no lines. */
 export function titledLines(title: string, lines: readonly Line[]): readonly Line[] {
   return lines.length === 0 ? [] : [emptyLine, line(0, { text: title, style: 'cyan' }), ...lines]
 }

@@ -9,16 +9,16 @@ import { counted } from '../reasons/wording.ts'
 import { colored, dim, formatAge, type Line, line, type Mark, mark, titledLines, volatile } from './line.ts'
 import type { TracedObject } from './trace.ts'
 
-/* A pod and its containers, as lines of a view. */
+/* Renders a pod and its containers as lines of a view. */
 
 export interface PodSummary {
   readonly mark: Mark
   readonly text: string
-  /** How long a terminating pod may still take: `28 s left of its grace period`. */
+  /** The rest of a terminating pod's grace period: `28 s left of its grace period`. */
   readonly timeLeft?: string
 }
 
-/** The state of a pod in one line: its worst problem, else its progress. */
+/** The state of a pod in one line: its worst problem, otherwise its progress. */
 export function summarizePod(pod: Pod, reader: Reader): PodSummary {
   const { deletionTimestamp } = pod.metadata
   if (deletionTimestamp !== undefined) return terminatingSummary(reader.time(deletionTimestamp), reader.now)
@@ -40,18 +40,18 @@ export function summarizePod(pod: Pod, reader: Reader): PodSummary {
   return { mark: '…', text: initProgress(pod) ?? 'starting' }
 }
 
-/** The number of restarts of all containers: `2 restarts`. Empty without restarts. */
+/** The number of restarts of all containers: `2 restarts`. Empty if there are none. */
 export function summarizeRestarts(pod: Pod): string {
   const restarts = containersOf(pod).reduce((sum, { status }) => sum + (status?.restartCount ?? 0), 0)
   return restarts === 0 ? '' : counted(restarts, 'restart')
 }
 
-/** The runtime's reason, if it adds something to the exit code: ` (OOMKilled)`. */
+/** The reason that the container runtime reports, if it says more than the exit code: ` (OOMKilled)`. */
 function exitReason(reason: string | undefined): string {
   return reason === undefined || reason === 'Error' || reason === 'Completed' ? '' : ` (${reason})`
 }
 
-/** That a pod with running containers is not ready, with the last result of a failing startup or readiness probe. */
+/** Why a pod with running containers is not ready: the last result of a failing startup or readiness probe. */
 function explainNotReady(events: readonly EventObject[]): string {
   const failure = events.findLast(({ reason, message }) => reason === 'Unhealthy' && !/^Liveness/.test(message ?? ''))
   return ['running, not ready yet', failure?.message].filter(Boolean).join(': ')
@@ -82,7 +82,7 @@ function describeExit(pod: Pod): string | undefined {
     : `container ${dead?.container.name} ended with exit code ${exit.exitCode}${exitReason(exit.reason)}`
 }
 
-/** A pod's containers with state, restarts, last exit and probes, in the order of their start. */
+/** The containers of a pod, in the order of their start, with state, restarts, last exit and probes. */
 export function containerLines(pod: Pod, traced: TracedObject): readonly Line[] {
   const { containers } = traced.reader.podView(pod)
   const width = Math.max(0, ...containers.map(({ container }) => container.name.length))
@@ -127,10 +127,10 @@ function describeState({ status, isInit, runsOnce }: PodContainer): readonly [Ma
   return describeWaiting(state.waiting?.reason ?? '', state.waiting?.message)
 }
 
-/** The marks of the kubelet's reasons for the start of a container; any other reason is a failure. */
+/** The marks for the kubelet's reasons for a waiting container that may still start. Any other reason is a failure. */
 const waitingMarks: Readonly<Record<string, Mark>> = { '': '·', PodInitializing: '·', ContainerCreating: '…' }
 
-/** The state of a waiting container, by the kubelet's reason and message. */
+/** The state of a waiting container, from the kubelet's reason and message. */
 function describeWaiting(reason: string, message: string | undefined): readonly [Mark, string] {
   const as = Object.hasOwn(waitingMarks, reason) ? waitingMarks[reason] : undefined
   return [as ?? '✗', [reason || 'not started', message].filter(Boolean).join(': ')]
@@ -144,7 +144,7 @@ function probeLines({ container, status, failedProbes }: ContainerView): readonl
     passed: boolean | undefined,
   ): readonly Line[] => {
     const message = failedProbes[kind]
-    // The status does not contain the result of the liveness probe; only events report failures.
+    // The status does not contain the result of a liveness probe. Only events report its failures.
     if (probe === undefined || !isRunning || (passed === undefined && message === undefined)) return []
     const as: Mark = passed ? '✓' : message === undefined ? '…' : '!'
     const result = passed ? 'passed' : (message ?? 'not passed yet')
@@ -158,7 +158,7 @@ function probeLines({ container, status, failedProbes }: ContainerView): readonl
   ]
 }
 
-/** What a probe checks, and how often: `(GET :8080/ready every 10 s)`. */
+/** The check of a probe, and its interval: `(GET :8080/ready every 10 s)`. */
 function describeProbe({ httpGet, tcpSocket, exec, grpc, periodSeconds = 10 }: Probe): string {
   const check = httpGet
     ? `GET :${httpGet.port ?? ''}${httpGet.path ?? '/'}`

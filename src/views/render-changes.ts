@@ -9,12 +9,9 @@ import { formatElapsed } from '../report/target-record.ts'
 import type { ObjectChange } from './changes.ts'
 import { dim, emptyLine, type Line, line } from './line.ts'
 
-/* Renders changes (`changes.ts`) as lines or JSON. */
+/* Renders the changes of objects (`changes.ts`) as lines or JSON. */
 
-/**
- * A change as text: time, object, author and YAML. The first change of an object shows its whole YAML, later changes show the
- * differences.
- */
+/** A change as lines: time, object, author, and YAML. After the first change of an object, only the differences. */
 export function changeLines(change: ObjectChange, startedAt: number): readonly Line[] {
   const { before, after, type } = change
   const head = line(
@@ -27,10 +24,7 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
   return [head, ...bodyLines(before, after), emptyLine]
 }
 
-/**
- * A change as one line of JSON. `patch` (RFC 6902) converts the previous state to the present one. Before the first
- * state, the state is null.
- */
+/** A change as a line of JSON. `patch` (RFC 6902) converts the previous state, at first null, to the present state. */
 export function changeJson({ at, type, object, by, before, after }: ObjectChange, startedAt: number): string {
   const { namespace } = object.metadata
   const patch =
@@ -51,10 +45,10 @@ export function changeJson({ at, type, object, by, before, after }: ObjectChange
   })
 }
 
-/** How many pairs of list elements are compared for one patch. Each pair costs time and memory. */
+/** The maximum number of pairs of list elements that are compared for a patch: each pair costs time and memory. */
 const maxPairs = 100_000
 
-/** Replaces a list as a whole once too many pairs of elements were compared. */
+/** Returns a function that replaces a list as a whole after too many pairs of elements were compared. */
 function limitPairs(): (before: unknown, after: unknown, path: Pointer) => Operation[] | undefined {
   let pairs = 0
   return (before, after, path) => {
@@ -66,7 +60,7 @@ function limitPairs(): (before: unknown, after: unknown, path: Pointer) => Opera
   }
 }
 
-/** Elapsed time with tenths of a second, because a pod is created in less than a second. */
+/** The elapsed time with tenths of a second, because a pod may be created in less than a second. */
 function elapsedColumn(ms: number): string {
   const tenths = Math.floor(Math.max(0, ms) / 100)
   return `${formatElapsed(tenths * 100)}.${tenths % 10}`.padStart(7)
@@ -90,12 +84,12 @@ function bodyLines(before: unknown, after: unknown): readonly Line[] {
   return differenceLines(before, after)
 }
 
-/** A value as the lines of a YAML document, without folded strings. */
+/** The lines of a value as YAML. Long strings are not folded. */
 function yamlLines(value: unknown): readonly string[] {
   return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, singleQuote: true }).trimEnd().split('\n')
 }
 
-/** The fields that differ: the old value of each after `-`, and the new value after `+`. */
+/** The fields that differ: old values after `-`, new values after `+`. */
 export function differenceLines(before: unknown, after: unknown): readonly Line[] {
   const [old, present] = [new Map(scalarFields(before)), new Map(scalarFields(after))]
   const paths = [...new Set([...present.keys(), ...old.keys()])]
@@ -110,7 +104,7 @@ function valueLine(sign: '-' | '+', style: 'red' | 'green', path: string, value:
   return value === undefined ? [] : [line(7, { text: sign, style }, { text: `${path}: ${value}`, style })]
 }
 
-/** The path and the JSON of each scalar, empty list and empty map in a value: `status.conditions[Ready].status`, `"True"`. */
+/** Path and JSON of each scalar, empty list and empty map in a value: `status.conditions[Ready].status`, `"True"`. */
 function scalarFields(value: unknown, path: readonly PathStep[] = []): (readonly [path: string, json: string])[] {
   const children: readonly (readonly [PathStep, unknown])[] = Array.isArray(value)
     ? elementSteps(value).map((step, index) => [step, value[index]])
@@ -121,7 +115,7 @@ function scalarFields(value: unknown, path: readonly PathStep[] = []): (readonly
   return [[describePath(path), JSON.stringify(value)]]
 }
 
-/** The steps to the elements of a list: their names or types, if these are distinct, else their indexes. */
+/** The path steps to the elements of a list: their names or types if distinct, otherwise their indexes. */
 function elementSteps(list: readonly unknown[]): readonly PathStep[] {
   const names = list.map((item) => (isObject(item) ? (item['name'] ?? item['type']) : undefined))
   const isNamed = names.every((name) => typeof name === 'string') && new Set(names).size === names.length

@@ -17,7 +17,9 @@ import { colored, dim, type Line, line, type Mark, mark, titledLines, volatile }
 import { type PodSummary, summarizePod } from './pod.ts'
 import type { TracedObject } from './trace.ts'
 
-/** The addresses of a Service, and which pods get its traffic, or why they do not. */
+/* Renders a Service as lines of a view: its addresses, and which pods get its traffic. */
+
+/** The addresses of a Service, and which pods get its traffic, or why not. */
 export function serviceLines(service: Service, traced: TracedObject): readonly Line[] {
   const reached = reachedPods(service, traced.reader)
   const pods = reached.pods.map(({ pod }) => pod)
@@ -27,7 +29,7 @@ export function serviceLines(service: Service, traced: TracedObject): readonly L
   ]
 }
 
-/** The pods that a Service selects at present. */
+/** The pods that match the selector of a Service now. */
 export function selectedPods(service: Service, { reader }: TracedObject): readonly Pod[] {
   const pods = reader.listKnown(podRequest(service))
   return pods.filter((pod) => isPodSelected(service, pod))
@@ -72,7 +74,7 @@ function addressLines(service: Service, selected: readonly Pod[]): readonly Line
   ]
 }
 
-/** The number of a target port; a named port with its number in the pods: `8080 (http)`. */
+/** The number of a target port. A named port has its number in the pods: `8080 (http)`. */
 function formatTargetPort(port: ServicePort, pods: readonly Pod[]): string {
   const { targetPort = port.port } = port
   if (typeof targetPort !== 'string') return String(targetPort ?? '?')
@@ -95,7 +97,7 @@ function endpointLines(service: Service, reached: ReachedPods, traced: TracedObj
   ]
 }
 
-/** The labels that the selector requires, and how many pods match and get traffic. */
+/** The selector of a Service, and how many pods match and get traffic. */
 function selectorLines(service: Service, { endpoints, pods }: ReachedPods, allPods: number): readonly Line[] {
   const labels = labelsText(service.spec?.selector ?? {})
   if (labels === '') {
@@ -114,22 +116,22 @@ function selectorLines(service: Service, { endpoints, pods }: ReachedPods, allPo
   return [line(2, mark(as), 'selector', selector, `matches ${counted(pods.length, 'pod')}`, colored(share, as))]
 }
 
-/** The address of the pod's first endpoint; without an endpoint, the pod's IP address, if known. */
+/** The address of a pod's first endpoint. If it has none, its IP address, which may be empty. */
 function podAddress({ pod, endpoints: [first] }: SelectedPod): string {
   return (first && addressText(first)) || (pod.status?.podIP ?? '')
 }
 
-/** The address of an endpoint: `10.1.2.3:8080`; without a port if the slice has none. */
+/** The address of an endpoint: `10.1.2.3:8080`. If its slice has no port, only the IP address. */
 function addressText({ endpoint, slice }: ServiceEndpoint): string {
   const [ip = ''] = endpoint.addresses ?? []
   const port = slice.ports?.[0]?.port
   return ip === '' || port === undefined ? ip : `${ip.includes(':') ? `[${ip}]` : ip}:${port}`
 }
 
-/** Whether an EndpointSlice sends traffic to the pod; the pod itself may no longer be ready. */
+/** Whether an EndpointSlice sends traffic to a pod. The pod itself may no longer be ready. */
 function getsTraffic({ spec }: Service, { endpoints }: SelectedPod): boolean {
   const hasPorts = (spec?.ports ?? []).length > 0
-  // Without this condition, an endpoint is ready: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
+  // A missing condition means ready: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
   return endpoints.some(
     ({ endpoint, slice }) => endpoint.conditions?.ready !== false && (!hasPorts || (slice.ports ?? []).length > 0),
   )
@@ -154,7 +156,7 @@ function podLine(
   )
 }
 
-/** Whether a pod that the Service selects gets its traffic, else why not. */
+/** Whether a pod gets the traffic of the Service that selects it, otherwise why not. */
 function podTraffic(service: Service, selected: SelectedPod, { reader }: TracedObject): PodSummary {
   const { pod, endpoints } = selected
   const state = summarizePod(pod, reader)

@@ -26,12 +26,12 @@ import { layoutLog, namespaceText, outcomeCountsText, renderEvidence } from '../
 import { wayBackLines } from '../report/rollback.ts'
 import { outcomeLabels } from '../report/target-record.ts'
 
-/* A single check: the record of a gate as if all its timeouts passed now, and this record as text. */
+/* A single check (`why`): the record of a gate as if all its timeouts passed now, and this record as text. */
 
 /**
- * The record of a gate without verdicts (`givesNoVerdict`), as if all its timeouts passed at `now`; the worst target comes first.
- * A target with a problem is `failed` if the problem would fail it, else `stalled`. A target without a problem, or one that only
- * waits for a progressing target, is `progressing`.
+ * The record of a gate without verdicts (`givesNoVerdict`), as if all its timeouts passed at `now`. A target is
+ * `failed` if its problem is proven, and `stalled` if not. It is `progressing` if it has no problem, or only waits for
+ * a progressing target. The worst target comes first.
  */
 export function singleCheckRecord(gate: Gate, now: number): JudgedRunRecord {
   const record = gate.record(now)
@@ -53,7 +53,7 @@ export function singleCheckRecord(gate: Gate, now: number): JudgedRunRecord {
 
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
-/** A number for sorting: the worse the state of a target, the lower. */
+/** The rank of a target's state, for sorting: the worst state has the lowest number. */
 function gravity({ outcome, reason, problems }: TargetRecord): number {
   const problem = problems.find((each) => each.reason === reason)
   const ofClass = problem === undefined ? 0 : classes.indexOf(problem.class)
@@ -84,7 +84,7 @@ function targetVerdict(judged: JudgedTargetRecord, view: TargetView, now: number
   }
 }
 
-/** The verdict `superseded` or `rolled-back` if another revision replaced the awaited one (`--revision`); else undefined. */
+/** The verdict `superseded` or `rolled-back`, if another revision replaced the awaited revision (`--revision`). */
 function otherRevisionVerdict({ gated, readerAt }: TargetView, now: number): Verdict<TargetOutcome> | undefined {
   const object = objectOf(gated.state)
   const found = object && gated.rule.arrival?.(object, readerAt(object, now))
@@ -104,8 +104,8 @@ function worstConclusion(
 }
 
 /**
- * The record of a single check as text: how many targets are ready; for each target that is not, its reason, evidence and hint,
- * the worst first, with a line for those that only wait for it; what serves and the way back; the targets that progress.
+ * The record of a single check as text: the number of targets by outcome; then reason, evidence and hint of each target
+ * that is not ready, the worst first; the way back; the targets in progress.
  */
 export function renderSingleCheck(
   record: RunRecord,
@@ -137,12 +137,12 @@ export function renderSingleCheck(
   ]
 }
 
-/** `1 failed, 2 not ready, 9 ready`: in a single check, no target is stalled by a timeout. */
+/** `1 failed, 2 not ready, 9 ready`: "stalled" would be wrong, because no timeout has passed. */
 function outcomeCounts(targets: readonly TargetRecord[]): string {
   return outcomeCountsText(targets, (outcome) => (outcome === 'stalled' ? 'not ready' : outcomeLabels[outcome].verb))
 }
 
-/** The record with this target alone. */
+/** A record that contains only this target. */
 function singleTargetRecord(record: RunRecord, { causedBy: _, ...target }: TargetRecord): RunRecord {
   return { ...record, ...openConclusion, targets: [target] }
 }

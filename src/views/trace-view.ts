@@ -31,12 +31,11 @@ import { selectedPods, serviceLines, serviceType } from './service.ts'
 import type { TracedObject, TraceState } from './trace.ts'
 import { descendants, treeLines } from './tree.ts'
 
-/* Renders the state of a trace (`trace.ts`) as lines. */
+/* Renders the state of a trace (`trace.ts`) as lines of a view. */
 
 /**
- * A resource as lines: status, problems with hints, milestones, the objects that belong to it, conditions and the
- * latest events.
- * @param rows the height of the terminal, at which the view is cut; by default everything is shown
+ * Renders a resource: status, problems with hints, milestones, dependent objects, conditions and latest events.
+ * @param rows the height of the terminal: further lines are left out
  */
 export function renderTrace(state: TraceState, rows = Number.POSITIVE_INFINITY): readonly Line[] {
   const view = viewLines(state)
@@ -77,7 +76,7 @@ function titleLine({ target, traced, now, startedAt }: TraceState): Line {
   )
 }
 
-/** The revision of a Deployment, the type of a Service, the address of a pod. */
+/** For the title: the revision of a Deployment, the type of a Service, or the address of a pod. */
 function describeObject({ object }: TracedObject): string | undefined {
   if (isKind(object, '', 'Service')) return serviceType(object)
   const revision = object.metadata.annotations?.['deployment.kubernetes.io/revision']
@@ -105,7 +104,7 @@ function statusLine({ target, traced, isLoading, isReady }: TraceState): Line {
 
 const statusText = { ready: 'ready', progressing: 'in progress', failed: 'failing' } as const
 
-/** All problems, a hint for the first, and the way back. Omits `terminating`, because the status line already shows it. */
+/** The problems, a hint for the first problem, and the way back. `terminating` is already in the status line. */
 function problemLines({ target, wayBack }: TraceState, { assessment }: TracedObject): readonly Line[] {
   const notes = [...assessment.notes, ...(assessment.warnings ?? [])]
   const problems = assessment.problems.filter((problem) => traitsOf(problem).awaits !== 'deletion')
@@ -140,7 +139,7 @@ function milestoneLines({ object, assessment, reader }: TracedObject): readonly 
     'milestones',
     shown.map((milestone) => {
       const { name, state, message, count } = milestone
-      // Milestones after the current one are pending, unless single pods have reached them.
+      // A milestone after the current milestone is pending, unless some pods have reached it.
       const isPending = state === 'open' && milestone !== current && (count?.done ?? 0) === 0
       const as: Mark = state === 'done' ? '✓' : isPending ? '·' : '…'
       const showsMessage = name !== 'created' && message !== name && !isPending
@@ -163,7 +162,7 @@ function dependentLines(traced: TracedObject): readonly Line[] {
   return treeLines(traced)
 }
 
-/** The objects whose events are shown: the resource and all that it owns; for a Service only the pods with a problem. */
+/** The objects whose events are shown: the resource and what it owns; for a Service, its pods with a problem. */
 function objectsWithEvents(traced: TracedObject): readonly KubeObject[] {
   const { object } = traced
   const others = isKind(object, '', 'Service')
@@ -183,7 +182,7 @@ const conditionMarks: Readonly<Record<NonNullable<ReturnType<typeof readConditio
   suspended: '!',
 }
 
-/** Conditions of a pod that repeat its milestones and containers. */
+/** Conditions of a pod that are not shown, because its milestones and containers show the same. */
 const repeatedConditions: ReadonlySet<string> = new Set([
   'PodScheduled',
   'PodReadyToStartContainers',
@@ -218,7 +217,7 @@ function conditionLines({ object, reader }: TracedObject): readonly Line[] {
 
 const maxEvents = 8
 
-/** The latest events, the newest last. If only events of the type Normal are new, the view is not printed again. */
+/** The latest events, the newest last. New events of type Normal alone do not cause the view to be printed again. */
 function eventLines(traced: TracedObject): readonly Line[] {
   const { reader } = traced
   const events = objectsWithEvents(traced)

@@ -21,40 +21,42 @@ import { wayBackLines } from '../report/rollback.ts'
 import { singleCheckRecord } from './single-check.ts'
 import { forbiddenError, View, type ViewSource } from './view.ts'
 
-/** The content of a trace view at one time. Times are milliseconds since the epoch on this machine's clock. */
+/* The state of one resource and its dependent objects over time, for the command `trace`. */
+
+/** The content of a trace at one time. Times are milliseconds since the epoch on this machine's clock. */
 export interface TraceState {
   readonly target: Target
   readonly startedAt: number
   readonly now: number
-  /** Absent while the resource does not exist or is still loading. */
+  /** Absent while the resource does not exist, or its lists are incomplete. */
   readonly traced?: TracedObject
   /** Whether the resource is ready by the rules of the gate. */
   readonly isReady: boolean
-  /** The kinds that cannot be read or do not exist, with the server's message, and why the resource cannot be judged. */
+  /** The kinds that cannot be read, with the server's message, and why the resource cannot be judged. */
   readonly problems: readonly string[]
-  /** What serves in place of a failing resource, and how to roll back. Raw text: renderers escape it. */
+  /** Which version serves in place of a failing resource, and how to go back. Raw text: renderers escape it. */
   readonly wayBack: readonly string[]
-  /** Why the server does not answer at present. */
+  /** Why the server does not answer now. */
   readonly connectionError?: string
-  /** Whether the first list of a watch did not arrive yet. */
+  /** Whether a first list has not arrived yet. */
   readonly isLoading: boolean
 }
 
-/** An existing resource with its assessment and the objects that belong to it. */
+/** An existing resource, its assessment, and access to its dependent objects. */
 export interface TracedObject {
   readonly object: KubeObject
   readonly assessment: Assessment
   readonly reader: Reader
-  /** All objects that the owner with this uid owns, in the order in which they were seen. */
+  /** The objects that the object with this uid owns, in the order in which they were seen. */
   owned(uid: string | undefined): readonly KubeObject[]
   events(object: KubeObject): readonly EventObject[]
   assessNonTarget(object: KubeObject): Assessment
 }
 
 /**
- * The state of one resource and of the objects that belong to it, as judged by a gate that does not end: a failed
- * resource may recover, and a deleted resource may be created again. `View` calls `observe` with each event, and `draw`
- * after changes and every second. The time of the gate advances only then.
+ * Follows one resource with a gate that never ends: a failed resource may recover, and a deleted resource may be
+ * created again. `View` calls `observe` with each event, and `draw` after changes and every second. Only `draw`
+ * advances the time of the gate.
  */
 export class Trace extends View {
   readonly #target: Target
@@ -63,7 +65,7 @@ export class Trace extends View {
   readonly #gate: Gate
   #connectionError: string | undefined
 
-  /** @param draw called with every state that is shown; returns true to end the view */
+  /** @param draw draws a state; returns true to end the view */
   constructor(target: Target, settings: GateSettings, source: ViewSource, draw: (state: TraceState) => boolean) {
     super(source)
     this.#target = target
@@ -72,7 +74,7 @@ export class Trace extends View {
     this.#gate = new Gate([target], settingsForPurpose('view', settings), (request) => source.willSync(request))
   }
 
-  /** The watches that the view needs at present. */
+  /** The watches that the view needs now. */
   get requests(): readonly WatchRequest[] {
     const wide = dependentRequests(this.#target, this.#settings)
     const others = this.#gate.requests.filter((request) => !wide.some((each) => isSupersetOf(each, request)))
@@ -114,19 +116,19 @@ export class Trace extends View {
     }
   }
 
-  /** See `TraceState.wayBack`; empty if the first problem is `slow`, because it may end by itself. */
+  /** See `TraceState.wayBack`. Empty if the first problem is `slow`, because such a problem may end by itself. */
   #wayBack(now: number): readonly string[] {
     const record = singleCheckRecord(this.#gate, now)
     const [problem] = record.targets.flatMap(({ problems }) => problems)
     return problem === undefined || problem.class === 'slow' ? [] : wayBackLines(record)
   }
 
-  /** The watches of the objects that are drawn. */
+  /** The watches of the drawn objects. */
   get #needed(): readonly WatchRequest[] {
     return [...dependentRequests(this.#target, this.#settings), ...this.#gate.targetView(0).gated.requests.needed]
   }
 
-  /** The kinds that are needed and cannot be read. */
+  /** The needed kinds that cannot be read, with the server's message. */
   #unreadable(): readonly string[] {
     const refusals = this.#needed.flatMap((request) => this.#gate.store.refusalOf(request) ?? [])
     const texts = refusals
@@ -150,14 +152,14 @@ export class Trace extends View {
 }
 
 /**
- * The watches of the kinds that belong to a resource. They cover the whole namespace without selectors, to show pods
- * whose labels change, and pods that a selector nearly matches.
+ * The watches for the dependent kinds of a resource. They have no selectors, to show pods whose labels change, and pods
+ * that a selector nearly matches.
  */
 function dependentRequests(target: Target, settings: GateSettings): readonly WatchRequest[] {
   const { namespace, name } = target
   if (namespace === undefined) return []
   const { kinds } = dependentKindsOf(target, settings)
-  // The tree of an owner also contains the objects that its owned objects own.
+  // The tree also shows the objects that the owned objects own.
   const all = [
     ...kinds,
     ...kinds.flatMap((kind) => (dependentKindsOf(kind).isKnown ? dependentKindsOf(kind).kinds : [])),

@@ -23,18 +23,17 @@ import {
 import { summarizePod, summarizeRestarts } from './pod.ts'
 import type { TracedObject } from './trace.ts'
 
-/**
- * The maximum depth of the tree, because owner references may form a cycle. The deepest usual tree: custom resource →
- * Deployment → ReplicaSet → Pod.
- */
+/* Renders the tree of the objects that a resource owns. */
+
+/** The maximum depth: owner references may form a cycle. A usual tree: custom resource, Deployment, ReplicaSet, Pod. */
 const maxDepth = 5
 
-/** The tree of objects that a resource owns. Empty if there are none. */
+/** The tree of the objects that a resource owns. Empty if it owns none. */
 export function treeLines(traced: TracedObject): readonly Line[] {
   return titledLines('what it owns', childrenLines(traced.object, 2, traced, maxDepth))
 }
 
-/** All objects that a resource owns, down to the maximum depth. */
+/** All objects that an object owns, directly or indirectly, down to a maximum depth. */
 export function descendants(object: KubeObject, traced: TracedObject, depth = maxDepth): readonly KubeObject[] {
   if (depth === 0) return []
   return traced.owned(object.metadata.uid).flatMap((child) => [child, ...descendants(child, traced, depth - 1)])
@@ -57,7 +56,7 @@ function childrenLines(object: KubeObject, indent: number, traced: TracedObject,
   ]
 }
 
-/** The current ReplicaSet, the previous one (`kubectl rollout undo` restores it), and all that have pods. */
+/** The current ReplicaSet, the previous one, which `kubectl rollout undo` restores, and all ReplicaSets with pods. */
 function replicaSetLines(
   owner: KubeObject,
   sets: readonly ReplicaSet[],
@@ -77,7 +76,7 @@ function replicaSetLines(
   })
 }
 
-/** The role of an old ReplicaSet. Its pods serve until the new pods are available. */
+/** The role of an old ReplicaSet: its pods may still serve, until the new pods are available. */
 function oldRole({ status }: ReplicaSet, hasPods: boolean): string {
   if (!hasPods) return 'previous'
   return (status?.availableReplicas ?? 0) > 0 ? 'still serving' : 'draining'
@@ -118,7 +117,7 @@ function podLine(pod: Pod, indent: number, width: number, { reader }: TracedObje
   )
 }
 
-/** An object of any other kind, with the result of its lifecycle rule. */
+/** An object of another kind than Pod or ReplicaSet, with its assessment. */
 function objectLine(object: KubeObject, indent: number, traced: TracedObject): Line {
   const assessment = traced.assessNonTarget(object)
   const as = statusMarks[assessedStatus(assessment)]

@@ -3,20 +3,22 @@ import type { EventConsumer } from '../cluster/follower.ts'
 import { UserError } from '../errors.ts'
 import { displayName, type Target } from '../plan/target.ts'
 
+/* The base of live views: they show the events of a run, and are redrawn after changes and every second. */
+
 /** Changes within this time are drawn together. */
 const drawDelayMs = 50
-/** The view is drawn again at this interval, because ages and some states change without an event. */
+/** The interval at which a view is redrawn, because ages and some states change without an event. */
 const tickMs = 1_000
 
-/** Where the events of a view come from. */
+/** The source of a view's events: a run. */
 export interface ViewSource {
-  /** The present moment, in milliseconds since the epoch. */
+  /** The present time, in milliseconds since the epoch. */
   now(): number
-  /** Whether the first list of a request is expected (see Store). */
+  /** Whether the source will report the first list of a request (see `Store`). */
   willSync(request: WatchRequest): boolean
 }
 
-/** Shows the events of a run, live or recorded. A view is drawn soon after each change, and every second. */
+/** Shows the events of a live or recorded run. It is drawn soon after each change, and every second. */
 export abstract class View implements EventConsumer {
   readonly #source: Pick<ViewSource, 'now'>
   #drawAt: number
@@ -30,12 +32,13 @@ export abstract class View implements EventConsumer {
   abstract readonly requests: readonly WatchRequest[]
 
   /**
-   * Handles an event. `request`: the watch that reported the event; absent in a recording.
+   * Handles an event.
+   * @param request the watch that reported the event; absent in a recording
    * @throws UserError if objects cannot be read
    */
   protected abstract observe(event: FeedEvent, request?: WatchRequest): void
 
-  /** Shows the state at `now`. Returns whether the view is over. */
+  /** Draws the state at `now`. Returns whether the view is over. */
   protected abstract draw(now: number): boolean
 
   get isOver(): boolean {
@@ -56,7 +59,7 @@ export abstract class View implements EventConsumer {
     return this.#drawAt
   }
 
-  /** Draws the present state: the machine may have been suspended for many ticks. */
+  /** Draws once, for the present time, even if many ticks were missed: the machine may have been suspended. */
   advance(): void {
     const now = this.#source.now()
     this.#isOver = this.draw(now)
