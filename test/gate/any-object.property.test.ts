@@ -150,7 +150,7 @@ const builtIn = [
   'autoscaler-without-metrics',
 ]
 
-test.each(moments)('a gate reports a verdict if every timestamp is %j', async (moment) => {
+test.each(moments)('a gate ends without an internal error if every timestamp is %j', async (moment) => {
   const reads = [
     ...(await Promise.all(operators.map((name) => read(name, operatorRecordingsFolder)))),
     ...(await Promise.all(builtIn.map((name) => read(name)))),

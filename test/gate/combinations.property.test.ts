@@ -38,7 +38,7 @@ const versionTitles: Readonly<Record<Version, string>> = {
   other: 'of another change',
   'dies once': 'that crashes once',
   'dies at once, twice': 'that crashes twice at its start',
-  crashes: 'that crashes again and again',
+  crashes: 'that keeps crashing',
   'crashes before it is ready': 'that crashes before it is ready',
   'has no image': 'with a missing image',
 }
@@ -128,7 +128,7 @@ describe.each(kinds)('a second change of a %s during its rollout', (kind) => {
   })
 
   it.each(titled(sampled([...good, ...bad], 8, kinds.indexOf(kind) + 4)))(
-    'back to the earlier version ends the gate of a version %s',
+    'restores the earlier version and ends the gate of a version %s',
     (_, version) => {
       const reason = kind === 'ReplicaSet' ? 'superseded' : 'rolled-back'
       expect(becomes(version, ['before'])).toMatchObject({ outcome: 'superseded', reason })
@@ -164,7 +164,7 @@ const rollouts = (versions: readonly Version[]) =>
   })
 
 describe.each(kinds)('a simulated rollout of a %s', (kind) => {
-  it('of a good version ends as ready when it is complete, or as superseded', () => {
+  it('ends as ready when a good version is complete, or as superseded', () => {
     fc.assert(
       fc.property(rollouts(good), (rollout) => {
         const { outcome, isCurrent, isComplete } = gateRollout(kind, rollout)
@@ -175,7 +175,7 @@ describe.each(kinds)('a simulated rollout of a %s', (kind) => {
     )
   })
 
-  it('of a bad version never ends as ready', () => {
+  it('never ends as ready with a bad version', () => {
     fc.assert(
       fc.property(rollouts(bad), (rollout) => {
         expect(gateRollout(kind, rollout).outcome).not.toBe('ready')

@@ -60,11 +60,11 @@ describe('a later version of a target', () => {
   })
 
   it.each([
-    ['a text', 'a', 'b'],
-    ['a list', ['a'], ['b']],
-    ['containers that are no list', { spec: { containers: { a: 1 } } }, { spec: { containers: { a: 2 } } }],
-    ['a specification that is a text', { spec: 'a' }, { spec: 'b' }],
-  ])('whose template is %s is compared by its uid alone', (_, before, after) => {
+    ['is a text', 'a', 'b'],
+    ['is a list', ['a'], ['b']],
+    ['has containers that are no list', { spec: { containers: { a: 1 } } }, { spec: { containers: { a: 2 } } }],
+    ['has a spec that is a text', { spec: 'a' }, { spec: 'b' }],
+  ])('is compared only by its uid if its template %s', (_, before, after) => {
     const custom = (template: unknown) =>
       ({ apiVersion: 'x/v1', kind: 'X', metadata: { name: 'x', uid: 'x' }, spec: { template } }) as KubeObject
     expect(compareVersions(versions(custom(before)), custom(after), [], {}, createGateTime())).toEqual({
@@ -146,7 +146,7 @@ const data = readData(import.meta.filename.replace('.test.ts', '.yaml')) as Tabl
 const begun = '0 becomes gated 4, revision old older -3600 1, revision new gated -1 2, lists'
 
 describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
-  'a $kind whose template changes during the wait',
+  'a $kind whose template changes during the gate',
   ({ kind, workload, revision }) => {
     const options = { targets: [createTarget({ kind })] }
     const others = synced(kind === 'Deployment' ? 'ReplicaSet' : 'ControllerRevision', 'Node', 'Pod', 'Event')
@@ -189,7 +189,7 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
       expect(endOf(run(tape(text), options))).toBe(`superseded superseded ${second}`)
     })
 
-    it.each(data['goes on to be gated'])('goes on to be gated %s', (_, text, words, times) => {
+    it.each(data['goes on to be gated'])('stays gated %s', (_, text, words, times) => {
       const { outcome, entries } = runUntil(25, tape(text), options)
       expect(outcome).toBeUndefined()
       expect(entries.filter((entry) => entry.includes(words))).toHaveLength(times)

@@ -78,9 +78,9 @@ describe('a deploy', () => {
   const second = make.pod({ metadata: { name: 'web-1-b' }, status: podIs.ready(-15) }, web.replicaSet)
 
   it.each<[string, Observation[], Partial<Target>?]>([
-    ['applies the tag that is there', version(old, applied(old)), { applied: 'unchanged' }],
+    ['applies the present tag', version(old, applied(old)), { applied: 'unchanged' }],
     [
-      'applies the digest that is there',
+      'applies the present digest',
       version(old, applied(-20), { template: image(`acme/web@sha256:${'b'.repeat(64)}`) }),
       { applied: 'configured' },
     ],
@@ -97,15 +97,15 @@ describe('a deploy', () => {
       ],
     ],
     [
-      'is a server-side apply of the same by another manager',
+      'applies the same manifest by another manager',
       version(old, { managedFields: [wrote('kubectl', old), { ...wrote('argocd', -20), operation: 'Apply' }] }),
       { applied: 'serverside-applied' },
     ],
-    ['was applied to another namespace', version(old, applied(old)), { applied: 'configured' }],
-    ['runs the job of an earlier deploy again', version(old, applied(old))],
-    ['waits for an image updater that is late', version(old, { managedFields: [wrote('argocd-image-updater', old)] })],
+    ['applies to another namespace', version(old, applied(old)), { applied: 'configured' }],
+    ['repeats an earlier deploy', version(old, applied(old))],
+    ['waits for a late image updater', version(old, { managedFields: [wrote('argocd-image-updater', old)] })],
     ['changes only a label', version(old, { labels: { a: 'b' }, managedFields: [wrote('kubectl-label', -20)] })],
-  ])('that %s is named as unchanged, and fails with require-change', async (_, objects, rest = {}) => {
+  ])('that %s is reported as unchanged, and fails with require-change', async (_, objects, rest = {}) => {
     const targets = [createTarget(rest)]
     const shown = await shownFor(objects, {}, targets)
     expect(shown.log).toMatch(/deployment\/web +✓ ready in 0 s: unchanged for 3 d 4 h, revision 7/)
@@ -125,7 +125,7 @@ describe('a deploy', () => {
     expect(failed.changed).toEqual([])
   })
 
-  it('that changes only a ConfigMap is named as unchanged, and fails with require-change', async () => {
+  it('that changes only a ConfigMap is reported as unchanged, and fails with require-change', async () => {
     const targets = [createTarget(), createTarget({ apiVersion: 'v1', kind: 'ConfigMap' })]
     const objects = [...version(old, applied(old)), ...added(configMap)]
     const shown = await shownFor(objects, {}, targets)
@@ -138,7 +138,7 @@ describe('a deploy', () => {
     expect(report.targets.map(({ reason }) => reason)).toEqual(['not-changed', ''])
   })
 
-  it('of a CronJob that changes nothing is named as unchanged, and passes require-change, because it runs no pods', async () => {
+  it('of an unchanged CronJob is reported as unchanged, and passes require-change', async () => {
     const targets = [createTarget({ apiVersion: 'batch/v1', kind: 'CronJob' })]
     const withoutAndWith: readonly RawInputs[] = [{}, { 'require-change': '30m' }]
     for (const inputs of withoutAndWith) {
@@ -151,7 +151,7 @@ describe('a deploy', () => {
   })
 })
 
-it('the hint about a target that did not change lists what to look at', () => {
+it('the hint for not-changed lists what to check', () => {
   const hint = hintOf('not-changed', { target: { kind: 'Deployment', name: 'web', namespace: 'shop' } })
   for (const words of ['the image built', 'namespace shop', 'await-change', 'ConfigMap']) expect(hint).toContain(words)
 })

@@ -33,7 +33,7 @@ it.each([
   ['first', [serviceTarget, createTarget()]],
   ['last', [createTarget(), serviceTarget]],
 ])(
-  'a Service is never ready on the endpoints of the older revision, in any order of the lists, if it is named %s',
+  'a Service that is the %s target is never ready with endpoints of the older revision',
   (_, targets) => {
     for (const order of permutations(lists)) {
       const steps = ['list StatefulSet DaemonSet Event', ...order].map((step, index) => `${index / 10} ${step}`)
