@@ -12,16 +12,16 @@ const problem: Problem = {
   proven: true,
 }
 
-describe('a problem in one sentence', () => {
+describe('the sentence about a problem', () => {
   it('names container, object and problem', () => {
     expect(problemSentence(problem)).toBe('container app of pod/web-x exited with code 3, 3 times')
   })
 
-  it('counts the pods that have it', () => {
+  it('counts the pods with the problem', () => {
     expect(problemSentence({ ...problem, pods: 2 })).toMatch(/3 times \(2 pods have this problem\)$/)
   })
 
-  it('names an init container as such', () => {
+  it('names an init container', () => {
     expect(placeOfProblem({ ...problem, container: 'migrate', isInit: true })).toBe(
       'init container migrate of pod/web-x',
     )
