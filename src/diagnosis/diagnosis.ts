@@ -41,10 +41,12 @@ export function addDiagnosis(
   manifests: Plan['manifests'] = new Map(),
   usesFlags = false,
 ): RunRecord {
-  const own = new Set(record.targets.flatMap(({ problems }) => problems.map(({ basis }) => problemPlaceKey(basis))))
+  const problemPlaces = new Set(
+    record.targets.flatMap(({ problems }) => problems.map(({ basis }) => problemPlaceKey(basis))),
+  )
   const denied = listDeniedAccess(record, store)
   const { startedAt, finishedAt } = record
-  const context = { store, serverOffsetMs, startedAt, finishedAt, manifests, own, denied, usesFlags }
+  const context = { store, serverOffsetMs, startedAt, finishedAt, manifests, problemPlaces, denied, usesFlags }
   return {
     ...record,
     hint: gateHint(record, denied),

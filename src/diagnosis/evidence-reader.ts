@@ -34,9 +34,9 @@ const namespaceKind = { apiVersion: 'v1', kind: 'Namespace' } as const
 const maxParallelReads = 12
 
 /**
- * Reads evidence that no watch reports, for targets that are not ready: container logs, nodes, the namespace and
- * missing access. Reads when a target ends or a pod dies, because pods may be deleted soon, and reads the rest when the
- * gate ends. Each result is an observation, so that recordings contain the evidence.
+ * Reads evidence that no watch reports, for targets that are not ready: container logs, nodes, the namespace and denied
+ * access. Reads when a target ends or a pod dies, because pods may be deleted soon, and reads the rest when the gate
+ * ends. Each result is an observation, so that recordings contain the evidence.
  */
 export class EvidenceReader {
   readonly #gate: Gate
@@ -82,7 +82,9 @@ export class EvidenceReader {
     }
   }
 
-  /** Reads the missing evidence for at most `limitMs`. Then reports the reads without an answer, and ignores later ones. */
+  /**
+   * Reads the missing evidence for at most `limitMs`. Then reports reads without an answer, and ignores late answers.
+   */
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
     const { basis, targets } = this.#gate.record()
@@ -177,7 +179,7 @@ export class EvidenceReader {
     return true
   }
 
-  /** Reports a namespace if it is missing or being deleted, but no denied access: many users may not read namespaces. */
+  /** Reports a missing or deleted namespace. Denied access is not reported: many users may not read namespaces. */
   async #readNamespace(name: string): Promise<boolean> {
     const reference = { ...namespaceKind, name }
     try {

@@ -23,7 +23,7 @@ interface ReadFacts {
 /** The facts that the evidence of every problem depends on. */
 export interface EvidenceContext extends ReadFacts {
   /** The `problemPlaceKey` of the problems of all targets. */
-  readonly own: ReadonlySet<string>
+  readonly problemPlaces: ReadonlySet<string>
 }
 
 /** Identifies the object and the container of a problem. */
@@ -43,7 +43,9 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
     ...eventPiece('Events', events),
     ...(container === undefined ? [] : logEvidence(problem, facts)),
     // If a target has the cause as its own problem, that target shows the evidence of the cause.
-    ...(cause === undefined || context.own.has(problemPlaceKey(cause)) ? [] : evidenceFor(cause, facts, context)),
+    ...(cause === undefined || context.problemPlaces.has(problemPlaceKey(cause))
+      ? []
+      : evidenceFor(cause, facts, context)),
   ]
 }
 

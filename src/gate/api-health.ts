@@ -74,7 +74,7 @@ export class ApiHealth {
     ]
   }
 
-  /** Records the outage that begins with this event. Returns its sentence; empty if the outage is already logged. */
+  /** Records the outage that begins with this event. Returns the sentence to log, unless it was logged before. */
   #startOutage(event: FeedEvent): readonly string[] {
     const outage = isFailure(event) ? this.#outages.get(requestKey(event)) : undefined
     if (outage === undefined || this.#logged.has(outageKey(outage))) return []

@@ -44,10 +44,10 @@ export function hasChangeArrived(object: KubeObject, awaited: AwaitedChange, gat
 }
 
 /**
- * Finds the fields that still differ from the manifest, as sentences; empty after the change has arrived. The record of
- * the applier in the object decides, because it also shows removed fields. Without a record, the fields that differed
- * in the first list must have the values of the manifest. After one of them has arrived, fields that admission may
- * change can still differ, because an apply writes all fields at once.
+ * Finds the fields that still differ from the manifest, as sentences; empty after the change has arrived. The applier's
+ * record in the object (`last-applied-configuration` or `managedFields`) decides, because it also shows removed fields.
+ * Without a record, the fields that differed in the first list must have the values of the manifest. After one of them
+ * has arrived, fields that admission may change can still differ, because an apply writes all fields at once.
  */
 export function findOpenFields(
   listed: KubeObject,
@@ -68,12 +68,12 @@ export function findOpenFields(
   if (record?.hasValues)
     return isEqualRecord(record) ? [] : [...(texts.length > 0 ? texts : record.differing), ...record.removed]
   const { removed = [], applier } = record ?? {}
-  // After a later write by the applier, fields beyond the manifest are defaults, or a webhook added them.
+  // If the applier has written since the first list, fields beyond the manifest are defaults or from a webhook.
   const isWrittenSinceListed = () =>
     applier?.operation === 'Update' && compareRecord(manifest, listed)?.applier?.time !== applier.time
   if (removed.length > 0 && !isWrittenSinceListed()) return [...texts, ...removed]
-  // Without recorded values, the differences decide. After one field has arrived, only others than those that admission
-  // may change count.
+  // Without recorded values, the differences decide. After one field has arrived, fields that admission may change do
+  // not count.
   const hasArrivedInPart = [...before.keys()].some((key) => now.every((difference) => pathKey(difference) !== key))
   return hasArrivedInPart && differing.every(mayAdmissionChange) ? [] : texts
 }

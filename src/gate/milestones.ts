@@ -80,8 +80,8 @@ export function updateMilestones(
 }
 
 /**
- * Limits the moment at which an object shows that a milestone was reached: not after `now` and, if the gate saw the
- * milestone open, not before the gate's start. Undefined for a moment in the future, because its clock is wrong.
+ * Corrects the moment at which a milestone was reached by a timestamp of an object: at most `now` and, if the gate saw
+ * the milestone open, at least the gate's start. Undefined for a moment in the future, from a wrong clock.
  */
 function limitShownMoment(
   at: number | undefined,

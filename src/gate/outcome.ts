@@ -62,7 +62,7 @@ export function gravestOutcome(ofGates: readonly Outcome[]): Outcome {
   return outcomes.find((outcome) => ofGates.includes(outcome)) ?? 'ready'
 }
 
-/** Whether a target with the outcome `cause` may be the cause of another target's outcome: it must be as grave. */
+/** Whether one target's outcome `cause` may explain the outcome of another target: it must be at least as grave. */
 export function mayBeCause(cause: TargetOutcome, outcome: TargetOutcome): boolean {
   const mayWait = ['progressing', 'failed', 'stalled', 'timed-out'].includes(outcome)
   return mayWait && targetOutcomes.indexOf(cause) <= targetOutcomes.indexOf(outcome)

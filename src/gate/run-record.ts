@@ -17,7 +17,7 @@ import type { Entry } from './timeline-entries.ts'
 /** The names of fields with moments. A record contains milliseconds since the epoch, a report ISO 8601. */
 export const moments = ['at', 'changedAt', 'endedAt', 'finishedAt', 'firstSeen', 'since', 'startedAt'] as const
 
-/** A part of a report as in a record: its moments are numbers. */
+/** A part of a report in the form of records, with moments as numbers. */
 type Recorded<T> = T extends readonly (infer Each)[]
   ? readonly Recorded<Each>[]
   : T extends object
@@ -64,7 +64,7 @@ export interface TargetRecord extends Omit<ReadTarget, 'log'> {
   readonly warnings?: readonly string[]
   /** See `Assessment.hasRun`. */
   readonly hasRun?: boolean
-  /** What serves, and whether an undo restores it. Only for a target that failed, stalled or timed out. */
+  /** The revision that serves, and whether an undo restores it. Only if the target failed, stalled or timed out. */
   readonly undo?: Undo
   readonly deployedBy?: Target['deployedBy']
   readonly hook?: Hook

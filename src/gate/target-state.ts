@@ -107,7 +107,7 @@ interface Ended extends StateFacts {
   readonly verdict: Verdict<TargetOutcome>
   readonly snapshot: EvidenceSnapshot
   readonly problems: readonly Problem[]
-  /** What serves, and whether an undo restores it. Only for a target that failed, stalled or timed out. */
+  /** The revision that serves, and whether an undo restores it. Only if the target failed, stalled or timed out. */
   readonly undo?: Undo | undefined
 }
 

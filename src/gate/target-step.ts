@@ -312,7 +312,8 @@ function handleDeletion(state: UnendedState, now: number, { rule, target }: Step
   const absent = stateWithoutObject(state, now, now)
   // With `--for=delete`, the target waits for the deletion.
   if (isDeletionAwaited(target)) return { state: { ...absent, readyAt: state.readyAt }, entries: [] }
-  // The tool removes a hook after success or before it creates the hook again. So the target may end without an object.
+  // The tool removes a hook after success or before it creates the hook again. So the target waits for a new hook, but
+  // does not need one.
   if (isTargetReady(state) && target.hook?.removal !== undefined) {
     const text = `was deleted: its tool removes it after success (${target.hook.removal})`
     return { state: stateAwaitingHook(state, now, { rule }), entries: [noteEntry(text)] }
@@ -538,7 +539,7 @@ function endTarget(
 }
 
 /**
- * Finds what serves in place of a failed, stalled or timed-out target, and whether an undo restores it.
+ * For a failed, stalled or timed-out target: finds the revision that serves, and whether an undo restores it.
  * @param revision the older revision that was available before the change
  */
 export function findUndo(

@@ -48,12 +48,12 @@ export class Targets {
     return this.all.filter(({ state }) => isUndecided(state))
   }
 
-  /** Whether no open target can change the verdict. A deployed object cannot after the object of its operator failed. */
+  /** Whether no open target can change the verdict. Objects that a failed operator object deployed cannot. */
   get isDone(): boolean {
     return this.openTargets.every((gated) => this.#deployersOf(gated).some((deployer) => this.#hasFailed(deployer)))
   }
 
-  /** Whether an open target may still fail. The object of an operator only waits after a deployed object has failed. */
+  /** Whether an open target may still fail. An operator object that waits for a failed deployed object cannot. */
   get mayStillFail(): boolean {
     const failed = this.all.filter((gated) => this.#hasFailed(gated))
     const waiting = new Set(failed.flatMap((gated) => this.#deployersOf(gated)))
@@ -72,7 +72,7 @@ export class Targets {
     return !(traitsOf(state.verdict).mayPass && this.#parts.settings.onSuperseded === 'pass')
   }
 
-  /** The targets whose operator has deployed a target. */
+  /** The targets of the operator object that deployed this target. */
   #deployersOf({ target: { deployedBy } }: GatedTarget): readonly GatedTarget[] {
     return deployedBy === undefined ? [] : this.findByName(deployedBy)
   }

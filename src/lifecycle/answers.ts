@@ -174,8 +174,8 @@ function podsToAsk({ eachPod }: RequestCheck, ready: readonly AskedPod[], hold: 
 }
 
 /**
- * When to send the next request to a pod, in milliseconds since the epoch; 0: at once. Undefined after the end of the
- * hold, unless the last answer was wrong or missing: then a later answer must clear or prove the problem.
+ * When to send the next request to a pod, in milliseconds since the epoch; 0: at once. After the end of the hold,
+ * undefined unless the last answer was wrong or missing.
  */
 function nextQuestionAt(last: TimedAnswer | undefined, isWrong: boolean, hold: Hold | undefined): number | undefined {
   if (last === undefined) return 0

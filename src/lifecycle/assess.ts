@@ -20,7 +20,7 @@ export function assess<Gated extends KubeObject>(rule: Rule<Gated>, object: Gate
   return assessment
 }
 
-/** The assessment before the checks of the rule. */
+/** Assesses an object by its rule, without the checks of the rule. */
 function assessByRule(
   object: KubeObject,
   reader: Reader,
@@ -45,7 +45,7 @@ function assessByRule(
     ...(ready ? [] : eventCounters(reader.events(object, hasProgressNumber))),
   ])
   const found = { ...facts, milestones, counters, problems, notes, warnings, stallHold }
-  // If an object is ready and has a proven problem, ready counts.
+  // Ready overrides a proven problem.
   if (ready && terminating === undefined) return { ...found, ready, message: text }
   const failure = decisive ?? stated.problems.find(({ proven }) => proven)
   if (failure !== undefined && failure !== 'none' && (terminating === undefined || isEnd))

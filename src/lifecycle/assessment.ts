@@ -87,7 +87,7 @@ export function assessedStatus({ ready, failure }: Assessment): 'ready' | 'progr
   return failure === undefined ? 'progressing' : 'failed'
 }
 
-/** Whether all problems of an object end with time or with the awaited change. Crashing containers may wait for it. */
+/** Whether time or the awaited change ends all problems of an object, so that others may wait for the object. */
 export function isOnlyWaiting({ problems }: Pick<Assessment, 'problems'>): boolean {
   return problems.map(traitsOf).every(({ awaits }) => awaits === 'time' || awaits === 'change')
 }

@@ -46,7 +46,7 @@ function isCondition(value: unknown): value is Condition {
   return typeof type === 'string' && typeof status === 'string'
 }
 
-/** A signal in a status; `condition` is set if a condition is the signal. */
+/** A signal in a status. `condition`: the condition, if the signal is a condition. */
 export interface ConditionSignal extends StatusSignal {
   readonly condition?: Condition | undefined
 }

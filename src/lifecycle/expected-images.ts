@@ -12,7 +12,7 @@ import { objectProblemFields } from './status-problems.ts'
 import { containersOf } from './workloads/pod-fields.ts'
 import { containersInSpec } from './workloads/template.ts'
 
-/** The terminal problem that a container runs another digest than expected. */
+/** The problem `image-mismatch`: a container runs another digest than expected. */
 function findMismatch(containers: readonly CheckedContainer[], now: number): Problem | undefined {
   const other = containers.find(({ runsExpected }) => !runsExpected)
   if (other === undefined) return undefined
@@ -75,8 +75,8 @@ function stayingPods(pods: Pods | undefined): readonly Pod[] {
 }
 
 /**
- * The terminal problem that no pod has a container with an expected name: the name may be misspelt. Only for a gate
- * whose targets are all ready. The problem belongs to the first target.
+ * The problem `image-mismatch` after all targets are ready: no pod has a container with an expected name. The problem
+ * belongs to the first target.
  * @param podsOfTargets the pods of each target
  */
 export function missingContainerProblem(
@@ -119,8 +119,9 @@ export function hasExpectedImagesInSpec(
 }
 
 /**
- * Whether the pods of an object run the expected images (`await-change`). Used if the spec shows no change: the tag may
- * have been written before the gate began. False if no pod reports its digest; a problem if a pod runs another image.
+ * Whether the pods of an object run the expected images (`await-change`). Used if the spec has not changed, because the
+ * tag may have been written before the gate began. False if no pod reports its digest; a problem if a pod runs another
+ * image.
  */
 export function hasExpectedImagesInPods(
   rule: Rule,

@@ -8,7 +8,7 @@ export interface PodContainer {
   readonly status?: ContainerStatus
   /** An init container that is not a sidecar: it must succeed before the next container starts. */
   readonly isInit: boolean
-  /** Exit code 0 is the success of the container, not a death. */
+  /** The container runs only once: exit code 0 means success, not a death. */
   readonly runsOnce: boolean
   /** A sidecar of a completed pod: the kubelet stops it, and the exit code does not count (KEP-753). */
   readonly isDoneSidecar: boolean
@@ -28,7 +28,7 @@ export interface Refusals extends PullFailure {
   /** The number of attempts: by changes of the container state or by Events, whichever is larger. */
   readonly count: number
   readonly firstAt: number
-  /** The earliest possible time of the latest attempt; absent if only the first observed state shows the attempt. */
+  /** The earliest possible time of the latest attempt; absent if unknown. */
   readonly lastAt?: number
   /** The kubelet's latest message about a refusal. */
   readonly message: string
@@ -55,7 +55,7 @@ export interface DeathCount {
   readonly total: number
   /** When the first counted death occurred; absent without a death. */
   readonly firstAt?: number
-  /** An instance that started after the gate has died. Older instances may lack the change. */
+  /** Whether an instance that started after the gate has died: older instances may not contain the change. */
   readonly isCurrent: boolean
 }
 
@@ -88,15 +88,13 @@ export interface ContainerView extends PodContainer {
   /** When the instance of `end` started (with Docker: was created), and when it ended. */
   readonly endBeganAt: number | undefined
   readonly endedAt: number | undefined
-  /**
-   * When the time that startup and readiness probes allow ends; undefined unless the container runs and is not ready.
-   */
+  /** When the time limit of the startup and readiness probes ends. Undefined if it is ready or does not run. */
   readonly probesDueAt: number | undefined
   /** The image is being pulled. */
   readonly isPulling: boolean
   /** A Secret of the pod's imagePullSecrets is missing (getPullSecretsForPod, pkg/kubelet). */
   readonly lacksPullSecret: boolean
-  /** When the error in the container state occurred first and last, by Events: the state is updated later. */
+  /** When the error in the container state first and last occurred. From Events, because the state is updated later. */
   readonly refused?: { readonly first: number | undefined; readonly last: number | undefined }
   /** The last message about each failed probe: `Readiness probe failed: HTTP probe failed with statuscode: 503`. */
   readonly failedProbes: Readonly<Partial<Record<ProbeKind, string>>>
@@ -122,7 +120,7 @@ export interface PodView {
   readonly seenAt: number
   /** The `minReadySeconds` of the workload, in milliseconds. */
   readonly minReadyMs: number
-  /** In start order. */
+  /** The containers, in start order. */
   readonly containers: readonly ContainerView[]
   readonly scheduled: boolean
   /** All init containers have ended, and sidecars run. */

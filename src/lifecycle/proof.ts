@@ -40,7 +40,7 @@ export interface Moment {
   readonly now: number
   /** Whether a moment is now or in the past; false for an unknown moment. */
   passed(moment: number | undefined): boolean
-  /** The earliest future moment that a rule passed to `passed`; undefined without one. */
+  /** The earliest future moment that was given to `passed`; undefined without such a moment. */
   nextMoment(): number | undefined
 }
 

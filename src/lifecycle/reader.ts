@@ -61,7 +61,8 @@ export interface Reader extends Moment, Pick<GateTime, 'startedAt' | 'time'> {
   /**
    * Lists the objects with the kind, namespace and name in a request, and requests the watch. The label selector of the
    * request does not filter: objects from other watches are included.
-   * @param where filters the objects; only a change of a matching object requires a new assessment. A pure function.
+   * @param where a pure function that filters the objects. Only a change of a matching object requires a new
+   * assessment.
    */
   list<Kind extends string>(
     request: RequestOf<Kind>,
@@ -111,11 +112,11 @@ export interface Statements {
 export type RuleReader = Reader & Statements
 
 export interface LifecycleSettings {
-  /** How long a container without a readiness probe must run before it counts as ready. Also after a death. */
+  /** How long a container without a readiness probe, or after a death, must be ready until it counts as ready. */
   readonly settleTimeMs: number
   /** How many restarts of a container are permitted. */
   readonly maxRestarts: number
-  /** The gate checks the state only once (`why`). So a problem lasts since the timestamps of its object. */
+  /** The gate checks the state only once (`why`). Then a problem began at the timestamp in its object. */
   readonly isSingleCheck?: boolean
 }
 

@@ -41,9 +41,9 @@ function keysOfObject(object: KubeObject): readonly string[] {
   return [uid, listKey(kind, namespace), ...owners]
 }
 
-/** Records what an assessment has read: only a change of what was read requires a new assessment. */
+/** Records what an assessment has read. Other changes do not require a new assessment. */
 export class Reads {
-  /** The keys of what was read. An object with a key counts if one of the functions of this key returns true. */
+  /** What was read, by key. An object with a key counts if one of the functions of the key returns true. */
   readonly #keys = new Map<string, Where[]>()
   readonly #states: WatchRequest[] = []
   readonly #requests: Readonly<Record<Need, WatchRequest[]>> = { needed: [], optional: [], explaining: [], undo: [] }
@@ -75,7 +75,7 @@ export class Reads {
     else known.push(counts)
   }
 
-  /** Records the read of `listState`. */
+  /** Records that the assessment has read whether the list of a request is complete. */
   recordListState(request: WatchRequest): void {
     this.#states.push(request)
   }

@@ -45,8 +45,8 @@ export interface UndoRule<Gated extends KubeObject = KubeObject> {
   /** The number of the newest older revision that is available now. Called only at the first assessment. */
   availableRevision(object: Gated, reader: Reader): number | undefined
   /**
-   * Finds what serves in place of an object that has just failed, stalled or timed out, and whether `kubectl rollout
-   * undo` restores the previous state.
+   * For an object that has just failed, stalled or timed out: finds the revision that serves, and whether `kubectl
+   * rollout undo` restores the previous state.
    * @param revision the result of `availableRevision`
    * @param problem the problem that ended the target
    */
@@ -118,7 +118,7 @@ export function addCheck(rule: Rule, check: Check): Rule {
   return { ...rule, checks: [...(rule.checks ?? []), check] }
 }
 
-/** Changes an assessment to one in progress, neither ready nor failed, with this message. */
+/** Changes an assessment so that the object is in progress, with this message. */
 export function toWaitingAssessment(assessment: Assessment, message: string): Assessment {
   const milestones = assessment.milestones.map((each): Milestone => {
     return each.name === 'ready' ? { ...each, state: 'open', message } : each

@@ -230,7 +230,7 @@ export function ruleOf(kind: KindName): Rule {
   return byKey.get(key)?.rule ?? (kindsReadyOnceCreated.has(key) ? existsRule : genericRule)
 }
 
-/** The last state of a deleted Job, by its events. Undefined for other kinds, and if the end of the Job is unknown. */
+/** The last state of a deleted Job, by its events. Undefined for other kinds, or if the events do not show its end. */
 export function lastStateOfDeleted(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined {
   return isOfKind(object, 'Job') && ruleOf(object) === jobRule ? lastStateOfJob(object, events) : undefined
 }
@@ -240,7 +240,7 @@ export function progressStatesOf({ waitFor }: Pick<Target, 'waitFor'>, object: K
   return waitFor === undefined && ruleOf(object) === genericRule ? progressStates(object) : []
 }
 
-/** Whether a kind is Pod or runs pods, so that logs can be shown. */
+/** Whether the objects of a kind are pods or run pods, so that logs can be shown. */
 export function hasPods(kind: KindName): boolean {
   return ruleOf(kind).changedAt !== undefined
 }

@@ -99,7 +99,7 @@ export function hasOpenRequest({ status, metadata: { annotations } }: KubeObject
 }
 
 /**
- * When the spec or metadata of an object was last written, or one subresource, by any manager. From `managedFields`:
+ * When a field manager last wrote an object or, if set, its subresource. From `managedFields`:
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
  * @returns milliseconds since the epoch on the runner's clock; undefined if unknown
  */
@@ -155,9 +155,9 @@ export function wasWrittenSince(object: KubeObject, since: number, { time }: Rea
 }
 
 /**
- * Whether a condition describes the present spec, by the generation of the condition. If only the status has the
- * present generation, the condition must have changed since the last write of the spec: some controllers, such as that
- * of DeploymentConfigs, write `status.observedGeneration` before they update the condition.
+ * Whether a condition describes the present spec, by its own generation. If only the status has the present generation,
+ * the condition must be newer than the spec: for example, the controller of DeploymentConfigs writes
+ * `status.observedGeneration` before it updates the condition.
  */
 export function isAboutPresentSpec(object: KubeObject, condition: Condition, { time }: Reader): boolean {
   if (condition.observedGeneration !== undefined) return hasPresentGeneration(condition, object)

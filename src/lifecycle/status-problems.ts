@@ -11,7 +11,7 @@ export function objectProblemFields(object: KubeObject, firstSeenAt: number) {
   return { subject: subjectOf(object), count: 1, firstSeenAt, proven: false } as const
 }
 
-/** The slow problem that no controller has written a status yet. */
+/** The problem `not-reconciled`: no controller has written a status yet. */
 export function notReconciledProblem(
   object: KubeObject,
   { history }: Reader,
@@ -21,7 +21,7 @@ export function notReconciledProblem(
 }
 
 /**
- * The slow problem that a condition is False. This is not a failure, because many controllers set it while they work.
+ * The problem `condition-false`. It never fails a target, because many controllers set False while they work.
  * @param cause a sentence of the operator, which replaces the signals in messages
  */
 export function conditionProblem(
@@ -41,7 +41,7 @@ export function conditionProblem(
 }
 
 /**
- * The strike problem that an object reports a failure. It is proven if the failure has persisted for `atLeastMs`.
+ * The problem `reported-failed`: the object reports a failure. Proven after the failure has persisted for `atLeastMs`.
  * @param failure the signal whose condition shows when the failure began
  */
 export function reportedProblem(
@@ -62,8 +62,8 @@ export function reportedProblem(
 
 /**
  * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock: the transition time of
- * the condition. If this time is unknown or in the future, or the condition may describe an older spec, the failure
- * counts from when the gate first saw it.
+ * the condition. If this time is invalid or the condition may describe an older spec, when the gate first saw the
+ * failure.
  * @param first the first signal: if the last assessment has an equal signal, the failure is the same
  */
 function failingSince(

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../cluster/objects.ts'
 
-/** What the gate has observed of a target. The first version counts as a change. Moments are on the runner's clock. */
+/** The history of a target since first sight. The first version is a change. Moments are on the runner's clock. */
 export interface TargetHistory {
   readonly firstSeenAt: number
   /** The first version that the gate saw. */

@@ -29,7 +29,7 @@ export interface IdentityChange {
 interface GatedVersions {
   /** `first` is the version that the gate saw first. */
   readonly history: Pick<TargetHistory, 'first'>
-  /** The last version with the gated template, which is that of `first` or of a followed change. */
+  /** The last version with the gated template: the template of `first`, or of a followed change. */
   readonly gated: KubeObject
 }
 

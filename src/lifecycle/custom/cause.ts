@@ -160,7 +160,7 @@ function countersOf(
   return new Map([...ofMilestones, ...(counters ?? [])])
 }
 
-/** Removes the proof of problems that cannot fail the custom resource: of an older spec, or if the owner decides. */
+/** Marks problems as not proven if they are of an older spec, or if the owner of the object decides about them. */
 function limitProof(
   { problems, failure }: Pick<Contribution, 'problems' | 'failure'>,
   owner: KubeObject,

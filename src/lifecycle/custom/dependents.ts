@@ -287,7 +287,7 @@ export function assessNonTarget(object: KubeObject, rule: Rule, reader: Reader):
   return assess(rule, object, { ...reader, history })
 }
 
-/** A reader for objects that only explain a target: it requests only needed watches, as `explaining`. */
+/** A reader for objects that only explain a target. It requests their needed watches as `explaining`, and no others. */
 export function explainingReader(reader: Reader, { ruleOf }: Pick<DependentRules, 'ruleOf'>): Reader {
   const watch: Reader['watch'] = (request, need = 'needed') =>
     need === 'needed' && ruleOf(request).rule !== existsRule

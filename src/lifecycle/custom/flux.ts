@@ -14,8 +14,8 @@ import {
 } from './revision-report.ts'
 
 /**
- * Reads the revisions of a Flux Kustomization. `lastAppliedRevision` is applied and healthy. The first history entry is
- * the one applied last (https://github.com/fluxcd/pkg/blob/main/apis/meta/history.go).
+ * Reads the revisions of a Flux Kustomization. `lastAppliedRevision` is applied and healthy. The history begins with
+ * the revision that was applied last (https://github.com/fluxcd/pkg/blob/main/apis/meta/history.go).
  */
 export function readKustomization(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport {
   const { lastAppliedRevision, lastAppliedOriginRevision, lastAttemptedRevision, history } = toFields(object.status)
@@ -162,7 +162,7 @@ function readFluxObject(object: KubeObject, wanted: readonly WantedRevision[], a
       next: isSuspended ? undefined : attempted,
       complaint: isSuspended ? 'it is suspended' : complaint,
       objects: isObject(spec['kubeConfig']) ? ('elsewhere' as const) : own,
-      // Flux does not observe the generation of a suspension, so the previous conditions still count.
+      // A suspended object never observes its present generation, so older conditions count.
       isHealthy: isSuspended && isReady,
     },
   }

@@ -160,7 +160,7 @@ function decisionProblem(
   }
 }
 
-/** The strike problem that the expression `failed` of a health check is true. */
+/** The problem `reported-failed` if the expression `failed` of a health check is true. */
 function failedProblem(
   object: KubeObject,
   { signals, cause }: Explanation,
@@ -173,7 +173,7 @@ function failedProblem(
   return { ...problem, detail: { ...problem.detail, cause, ...(isUsers && { healthCheck: 'failed' }) } }
 }
 
-/** The slow problem that the controller does nothing until a user resumes the object. */
+/** The problem `paused` or `suspended`: the controller does nothing until a user resumes the object. */
 function suspendedProblem(
   object: KubeObject,
   explanation: Explanation,

@@ -37,7 +37,7 @@ export function milestonesWithStages(stages: readonly Pick<StageOf, 'name'>[] = 
 
 type StageOf = HealthCheck['milestones'][number]
 
-/** Whether the status describes the present generation. For catalogue entries, conditions must have it too. */
+/** Whether the status describes the present generation. Catalogue entries also check its conditions. */
 function isObservedForCheck(object: KubeObject, { ignoresGeneration, isUsers }: HealthCheck): boolean {
   return ignoresGeneration === true || !(isUsers ? isStatusStale(object) : isUnobserved(object))
 }

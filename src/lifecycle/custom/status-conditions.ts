@@ -46,7 +46,7 @@ export const notRequested =
 /** Words in reasons that mean that the work is done: Progressing=True with the reason NewReplicaSetAvailable. */
 const doneReasons = wordSet('available completed complete succeeded successful finished done healthy')
 
-/** The meaning of a condition type with True. The last word decides: `DatabaseReady`. Undefined for unknown types. */
+/** The meaning of a condition type if the status is True. The last word decides: `DatabaseReady`. */
 export function readConditionType(type: string): Reading | undefined {
   const tokens = wordsOf(type).filter((token, index) => index === 0 || !otherWords.neutral.has(token))
   const [first = '', last = ''] = [tokens[0], tokens.at(-1)]
@@ -108,7 +108,7 @@ export function readCondition(condition: Condition, isWork = false): Reading | u
   return isDoneReason(reason) && known.meaning !== 'failed' ? undefined : known
 }
 
-/** The reading of a good condition that is True. With a failure as its reason, only work that ends has failed. */
+/** The reading of a good condition that is True. With a failure as its reason, work that ends has failed. */
 function readTrueGoodCondition(
   good: Reading,
   { type, reason = '', message = '' }: Condition,
@@ -118,7 +118,7 @@ function readTrueGoodCondition(
   if (meaningOf(reason) === 'failed') return { ...good, meaning: isWork ? 'failed' : 'progressing' }
   if (conditionTypes.step.has(last) && good.scope !== 'accepted') return undefined
   if (isWork && otherWords.started.has(last)) return { meaning: 'progressing', scope: 'part' }
-  // `Running` of an operator whose message is its present step: "Creating the database".
+  // An operator may report its present step in the message of `Running`: "Creating the database".
   const isStep = last === 'running' && /^\w+ing\b/.test(message) && !isDoneReason(reason)
   return isStep ? { ...good, meaning: 'progressing' } : good
 }
@@ -173,7 +173,7 @@ function toConditionList(conditions: unknown): unknown {
   return Object.entries(conditions).map(([type, value]) => ({ ...(isObject(value) ? value : { status: value }), type }))
 }
 
-/** The conditions of the present generation. If the status has an older generation, each needs its own generation. */
+/** The conditions of the present generation. If the status has an older generation, a condition needs its own. */
 export function presentConditionSignals(object: KubeObject): readonly StatusCondition[] {
   const isOld = isGenerationStale(object)
   return conditionSignals(object).filter(

@@ -17,22 +17,22 @@ import { activities, hasAnyWord, isEndState, type Meaning, meaningOf, wordsOf } 
 
 /** What the name of a field shows about its value. A name may match several patterns. */
 export const fieldNames = {
-  /** The state of the object as a word. */
+  /** Names of fields with the state of the object as a word. */
   state:
     /^(?:(?:current|overall|lastobserved)?(?:phase|state|status|health)(?:name)?|stage|result|outcome|verdict|condition|progress)$/i,
-  /** The end of the names of fields with a state: `currentStateSummary`. Other fields describe a part. */
+  /** How the names of fields with a state end: `currentStateSummary`. Other fields describe a part. */
   aboutState: /(?:state|status|health|phase|result|sync|operation|summary|stage)$/i,
-  /** The change in progress. */
+  /** Names of fields about the change in progress. */
   change:
     /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|sync|install|installation|apply|config|configuration|provisioning)(?=Status|State|Phase|$)/i,
-  /** The names of good conditions, where false means not ready: `ready: true`, `compliant: false`, `ready: 1/2`. */
+  /** Names of good conditions, where false means not ready: `ready: true`, `compliant: false`, `ready: 1/2`. */
   good: /^(?:is(?=[A-Z]))?(?:ready|readyToUse|pass|passed|healthy|available|succeeded|synced|inSync|established|compliant|reconciled)$/i,
-  /** A ratio of parts: `1/2`, `40%`. */
+  /** Names of fields with a ratio of parts: `1/2`, `40%`. */
   ratio: /progress|ready|available|replicas|nodes|members|instances/i,
-  /** The past, the future, or a request of the user. `lastOperation` is about the present. */
+  /** Names of fields about the past, the future or a request. `lastOperation` is about the present. */
   notCurrent:
     /^(?:last(?!operation|observedstate)|previous|prior|old|former|desired|target(?!s)|expected|requested|initial)/i,
-  /** The text of an error. */
+  /** Names of fields with the text of an error. */
   error: /^(?:last)?(?:error|errors|err|errmsg|errormessage|failuremessage|failurereason|problems)$/i,
 }
 /** Words in the names of fields that describe the past. */
@@ -115,7 +115,7 @@ function readNestedValue(key: string, value: Fields, { path = '', depth = 0, isW
     return readFields(value, position).map((each) =>
       each.scope === 'whole' && fieldNames.change.test(key) ? { ...each, scope: 'change' } : each,
     )
-  // `failedNamespaces`: the parts that have failed.
+  // The list contains the failed parts: `failedNamespaces`.
   if (tokens.length === 2 && meaningOf(tokens[0] ?? '') === 'failed')
     return fieldSignal(`${path}${key}`, value.length, 'progressing', 'part')
   return objectsIn(value)
@@ -217,7 +217,7 @@ function readError(name: string, value: unknown): readonly Signal[] {
 }
 
 /*
- * Counts.
+ * Reads the counts of parts, such as `readyReplicas`.
  */
 
 /** The parts that may be counted, in the singular. For example, `availableIPs` and `completedJobs` count no parts. */
@@ -226,12 +226,12 @@ const partNouns = wordSet(`
 `)
 /** The words in the name of a count that show what is counted. */
 const countWords = {
-  /** How many parts are requested: `desiredReplicas`. */
+  /** Words for requested parts: `desiredReplicas`. */
   wanted: wordSet('desired expected wanted size'),
-  /** How many parts are not ready or not updated: `unavailableReplicas`, `degradedMachineCount`. */
+  /** Words for parts that are not ready or not updated: `unavailableReplicas`, `degradedMachineCount`. */
   bad: wordSet('unavailable unready not non degraded failed unhealthy missing outdated'),
   good: wordSet('ready available updated healthy uptodate current actual running'),
-  /** How many parts exist: `totalReplicas`. Also without such a word: `replicas`. */
+  /** Words for existing parts: `totalReplicas`. A name without any of these words (`replicas`) means the same. */
   exists: wordSet('total matched all'),
   neutral: wordSet('count number num of scheduled'),
 }

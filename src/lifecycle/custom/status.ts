@@ -19,13 +19,13 @@ import { hasAnyWord, meaningOf, wordsOf } from './words.ts'
  * conditions (`status-conditions.ts`) and from fields (`status-fields.ts`). `summarizeSignals` combines the signals.
  */
 
-/** Patterns for objects that do work that ends, such as a Job. */
+/** Patterns that identify work that ends, such as a Job. */
 const work = {
   kinds:
     /(?:Job|JobSet|Run|Data(?:Load|Migrate|Process)|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment|Task|Analysis|Operation|Build|Test|(?<!Service)(?:Import|Export)|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan|Maintenance)$/,
-  /** Conditions that only such objects have. */
+  /** Condition types that only work that ends has. */
   conditions: /^(?:Completed?|Succeeded|Finished)$/,
-  /** Spec fields that only such objects have. */
+  /** Spec fields that only work that ends has. */
   specFields: ['backoffLimit', 'completions', 'jobTemplate', 'ttlSecondsAfterFinished'],
   /** Status fields that contain the time when the work ended. */
   endedAt: /^(?:completion|finish|finished|completed)(?:Time|Timestamp|At)$/,
@@ -58,7 +58,7 @@ function isFailedEnd({ condition, meaning, name }: Signal): boolean {
   return condition !== undefined && meaning === 'failed' && work.conditions.test(name)
 }
 
-/** Ready=True: when work has failed, only what the work has prepared is ready. */
+/** Whether a signal is Ready=True. After failed work, Ready describes only what the work has prepared. */
 function isReadySummary({ meaning, scope }: Signal): boolean {
   return meaning === 'ready' && scope === 'summary'
 }
@@ -107,13 +107,13 @@ export function isRunToCompletion(object: KubeObject): boolean {
   const hasFailed = conditions.some(({ name, value }) => name === 'Failed' && value === 'True')
   const isWorkCondition = ({ name, value, reason = '' }: ConditionSignal) =>
     work.conditions.test(name) &&
-    // Beside Ready, Succeeded is about the last attempt, and its controller tries again.
+    // If the object also has Ready, Succeeded describes the last attempt, and the controller tries again.
     !(name === 'Succeeded' && hasReady) &&
     (value !== 'True' || hasFailed || /^fail(?:ed|ure)$/i.test(reason))
   return isJobLike(object) || (conditions.some(isWorkCondition) && !isSchedule(object))
 }
 
-/** Whether failed work is tried again: its status has no end, and counts fewer retries than its spec allows. */
+/** Whether failed work is tried again: the status has no end, and fewer retries than the spec permits. */
 export function hasRetriesLeft({ spec, status }: KubeObject): boolean {
   const [, limit] = Object.entries(spec ?? {}).find(([key]) => /^backoffLimit$/i.test(key)) ?? []
   const fields = (status ?? {}) as Fields

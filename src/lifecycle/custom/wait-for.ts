@@ -25,7 +25,7 @@ export function waitForRule(waitFor: WaitFor, hasEnded = (_object: KubeObject) =
   })
 }
 
-/** The assessment with `--for=delete`. The deletion is no problem, but the message shows finalizers that delay it. */
+/** The assessment with `--for=delete`. The deletion is not a problem, but the message shows open finalizers. */
 function assessAwaitedDeletion(
   assessment: Assessment,
   { metadata: { deletionTimestamp, finalizers = [] } }: KubeObject,

@@ -80,8 +80,8 @@ export function wordsOf(name: string): readonly string[] {
 }
 
 /** Whether a name contains one of these words. */
-export function hasAnyWord(tokens: readonly string[], some: ReadonlySet<string>): boolean {
-  return tokens.some((token) => some.has(token))
+export function hasAnyWord(tokens: readonly string[], searched: ReadonlySet<string>): boolean {
+  return tokens.some((token) => searched.has(token))
 }
 
 /**
@@ -106,7 +106,7 @@ export function meaningOf(state: string, isWork = false): Meaning | undefined {
   return isStep ? 'progressing' : 'ready'
 }
 
-/** Whether a word is that of a ready state or of a first step, so that `unbound` and `unscheduled` mean not ready. */
+/** Whether a word means ready or a first step. With the prefix `un`, it means not ready: `unbound`, `unscheduled`. */
 function isGood(token: string): boolean {
   return stateWords.ready.has(token) || otherWords.step.has(token)
 }
