@@ -209,7 +209,7 @@ function ownerChain(problem: Problem, target: Target, facts: TargetFacts): reado
 function unreadNotes({ problems }: JudgedTargetRecord, facts: TargetFacts, { denied }: Context): readonly string[] {
   const kinds = problems.length === 0 ? (['Pod', 'Event'] as const) : (['Event'] as const)
   const refused = kinds.flatMap((kind) => {
-    const message = facts.refusal(kind)?.message
+    const message = facts.findFailure(kind)?.message
     return message === undefined ? [] : [{ message, note: `${kind.toLowerCase()}s could not be read: ${message}` }]
   })
   const logs = problems

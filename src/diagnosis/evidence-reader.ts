@@ -110,7 +110,7 @@ export class EvidenceReader {
       ...unexplainedPods(judged, facts).flatMap(({ spec }) => spec?.nodeName ?? []),
     ]
     for (const node of nodes)
-      if (facts.findNode(node) === undefined && facts.refusal('Node', node) === undefined) this.#readNode(node)
+      if (facts.findNode(node) === undefined && facts.findFailure('Node', node) === undefined) this.#readNode(node)
     const namespace = explainingNamespace(judged, facts)
     if (namespace !== undefined) this.#startRead(`namespace/${namespace}`, () => this.#readNamespace(namespace))
   }

@@ -203,7 +203,7 @@ function nodeLines(name: string, facts: TargetFacts, context: ReadFacts): readon
     const wrong = listAbnormalities(node, context)
     return wrong.length === 0 ? [] : [`node ${name}: ${wrong.join(', ')}`]
   }
-  const refusal = facts.refusal('Node', name)
+  const refusal = facts.findFailure('Node', name)
   if (refusal === undefined) return []
   const why = refusal.type === 'MISSING' ? 'does not exist any more' : `could not be read: ${refusal.message}`
   return [`node ${name} ${why}`]

@@ -70,7 +70,7 @@ export class ManifestDrift {
   }
 
   /** Adds all notes to the entries and targets of a record. */
-  addTo(record: JudgedRunRecord): JudgedRunRecord {
+  addNotesTo(record: JudgedRunRecord): JudgedRunRecord {
     if (this.#notes.length === 0) return record
     const entries = this.#notes.map(({ entry }) => entry)
     const notes = Map.groupBy(entries, ({ target }) => target)

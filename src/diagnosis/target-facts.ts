@@ -96,7 +96,7 @@ export class TargetFacts {
   }
 
   /** The failed read of a kind in the namespace of the target, or of a node. */
-  refusal(kind: 'Pod' | 'Event' | 'Node', name?: string): Failure | undefined {
+  findFailure(kind: 'Pod' | 'Event' | 'Node', name?: string): Failure | undefined {
     const { namespace } = this.#record
     const where = kind === 'Node' || namespace === undefined ? {} : { namespace }
     return this.#store.refusalOf({ apiVersion: 'v1', kind, ...where, ...(name === undefined ? {} : { name }) })

@@ -64,7 +64,7 @@ export class ApiHealth {
   /** Updates the health by an event. Returns one sentence for each outage that begins or ends. */
   observe(event: FeedEvent): readonly string[] {
     const before = [...this.#outages.values()]
-    this.#update(event)
+    this.#updateByEvent(event)
     return [
       ...this.#startOutage(event),
       ...before
@@ -83,7 +83,7 @@ export class ApiHealth {
     return [`${outageStartText(outage)}${message === '' ? '' : ` (${message})`}: no timeout applies meanwhile`]
   }
 
-  #update(event: FeedEvent): void {
+  #updateByEvent(event: FeedEvent): void {
     if (isFailure(event)) {
       this.#recordFailure(event)
       return
@@ -139,7 +139,7 @@ export class ApiHealth {
   }
 
   /** Whether no watch is unavailable and no access is withdrawn. */
-  get isGood(): boolean {
+  get isHealthy(): boolean {
     return this.#outages.size === 0
   }
 
@@ -207,7 +207,7 @@ export class ApiHealth {
   }
 
   /** Describes the present outages for the heartbeat, one sentence for each kind. */
-  describe(now: number): readonly string[] {
+  describeOutages(now: number): readonly string[] {
     const bySubject = Map.groupBy(this.#outages.values(), outageKey)
     return [...bySubject.values()].flatMap((outages) => {
       const [oldest] = outages.toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)

@@ -88,15 +88,15 @@ export class Assessor {
     const changed = this.#changed
     this.#changed = new Set()
     for (const gated of changed) {
-      const isUnanswered = this.#targets.isUnanswered(gated)
-      const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.isWaitingForOther(gated))
-      this.apply(gated, { type: 'stall-held', isHeld })
-      gated.end = nextEnd(gated, isUnanswered, this.#targets.holding)
+      const isDeadlineBlocked = this.#targets.isDeadlineBlocked(gated)
+      const isHeld = isDeadlineBlocked || hasStallHold(gated, () => this.#targets.isWaitingForOther(gated))
+      this.applyEvent(gated, { type: 'stall-held', isHeld })
+      gated.end = nextEnd(gated, isDeadlineBlocked, this.#targets.holding)
     }
   }
 
   /** Applies an event to a target. */
-  apply(gated: GatedTarget, event: TargetEvent): void {
+  applyEvent(gated: GatedTarget, event: TargetEvent): void {
     const { state: before } = gated
     const { state, entries } = step(before, event, this.#parts.now(), gated)
     if (state === before) return
@@ -112,7 +112,7 @@ export class Assessor {
   /** Ends the targets whose object is invalid. Returns whether the object is a target. */
   endInvalid(object: KubeObject, mistake: string): boolean {
     const concerned = this.#targets.findByName(nameOf(object))
-    for (const gated of concerned) this.apply(gated, { type: 'unjudged', message: mistake })
+    for (const gated of concerned) this.applyEvent(gated, { type: 'unjudged', message: mistake })
     return concerned.length > 0
   }
 
@@ -122,7 +122,7 @@ export class Assessor {
       work()
     } catch (error) {
       const message = `Rollout Gate itself failed when it judged this object: ${errorText(error)}`
-      this.apply(gated, { type: 'unjudged', message })
+      this.applyEvent(gated, { type: 'unjudged', message })
     }
   }
 
@@ -149,7 +149,7 @@ export class Assessor {
         const isOfPods = isOfSpec === false ? hasExpectedImagesInPods(own, object, expected, reader) : isOfSpec
         this.#readIndex.replace(gated, gated.reads, reader.reads)
         this.#keepReads(gated, reader.reads)
-        return isOfSpec === false && this.#targets.isPending(gated) ? false : isOfPods
+        return isOfSpec === false && this.#targets.isWaitingForList(gated) ? false : isOfPods
       },
       state: initialState({ rule, settings, target }, addedAt),
       requests: firstRequests(target),
@@ -187,11 +187,11 @@ export class Assessor {
   #applyChange(gated: GatedTarget, { before, after }: Change): void {
     if (after === undefined) {
       if (objectOf(gated.state)?.metadata.uid === before?.metadata.uid) this.#assessLastState(gated, before)
-      this.apply(gated, { type: 'deleted' })
+      this.applyEvent(gated, { type: 'deleted' })
       return
     }
     const isFirstSight = this.#parts.store.listState(watchRequestOf(gated.target)) !== 'complete'
-    this.apply(gated, { type: 'found', object: after, isFirstSight })
+    this.applyEvent(gated, { type: 'found', object: after, isFirstSight })
   }
 
   /** The targets to assess after a list is complete: those in the list, and those that have read its state. */
@@ -239,9 +239,9 @@ export class Assessor {
   #acceptRemovedHooks(): void {
     const others = this.#targets.awaitedByHooks
     if (others.length === 0 || others.some(({ state }) => !isTargetReady(state))) return
-    for (const gated of this.#targets.openTargets.filter((each) => this.#targets.isRemoved(each))) {
+    for (const gated of this.#targets.openTargets.filter((each) => this.#targets.isConfirmedRemovedHook(each))) {
       const text = `does not exist: its tool removes it after success (${gated.target.hook?.removal})`
-      this.apply(gated, { type: 'absence-accepted', text })
+      this.applyEvent(gated, { type: 'absence-accepted', text })
     }
   }
 
@@ -272,8 +272,8 @@ export class Assessor {
     const object = objectOf(gated.state)
     if (object === undefined) {
       this.#assessAbsent(gated)
-    } else if (gated.readObject === object && this.#targets.isPending(gated)) {
-      this.apply(gated, { type: 'list-pending' })
+    } else if (gated.readObject === object && this.#targets.isWaitingForList(gated)) {
+      this.applyEvent(gated, { type: 'list-pending' })
     } else {
       this.#assessObject(gated, object)
     }
@@ -293,12 +293,12 @@ export class Assessor {
     const assessment = assess(rule, object, reader)
     this.#keepReads(gated, reader.reads)
     gated.readObject = object
-    if (this.#targets.isPending(gated)) {
-      this.apply(gated, { type: 'list-pending' })
+    if (this.#targets.isWaitingForList(gated)) {
+      this.applyEvent(gated, { type: 'list-pending' })
       return
     }
     gated.recheckAt = reader.nextMoment()
-    this.apply(gated, { type: 'revisions-listed', revisions })
+    this.applyEvent(gated, { type: 'revisions-listed', revisions })
     if (gated.state.type === 'ended') return
     const { failure } = assessment
     // A failure that the target itself reports does not depend on the explaining objects.
@@ -311,7 +311,7 @@ export class Assessor {
     const changedAt = versionChangedAt(object, rule, reader)
     this.#addDeployed(gated, assessment)
     const facts = { isUnavailable, awaitsOther, changedAt, availableRevision }
-    this.apply(gated, { type: 'assessed', assessment, ...facts })
+    this.applyEvent(gated, { type: 'assessed', assessment, ...facts })
   }
 
   /** Keeps the reads of an assessment, and sets the watches of the target. */
@@ -319,7 +319,7 @@ export class Assessor {
     gated.reads = reads
     const requests = requestsAfterAssessment(gated, reads)
     // The explaining objects are known only after every needed list is complete.
-    const isPending = this.#targets.isPending({ requests })
+    const isPending = this.#targets.isWaitingForList({ requests })
     const { explaining } = isPending ? gated.requests : requests
     this.#targets.setRequests(gated, { ...requests, explaining })
   }
@@ -345,17 +345,17 @@ export class Assessor {
     const { deployedBy } = gated.target
     if (deployedBy !== undefined && !wasDeleted(gated.state) && this.#targets.isUnreadable(gated.target)) {
       const text = `the credentials cannot read it: it counts by the word of ${displayName(deployedBy)}`
-      this.apply(gated, { type: 'absence-accepted', text })
+      this.applyEvent(gated, { type: 'absence-accepted', text })
       this.#targets.setRequests(gated, noRequests)
       return
     }
     if (gated.state.type === 'awaiting-change' || !this.#targets.isAbsenceKnown(gated)) return
     if (isDeletionAwaited(gated.target)) {
-      this.apply(gated, { type: 'absence-accepted', text: 'does not exist' })
+      this.applyEvent(gated, { type: 'absence-accepted', text: 'does not exist' })
       return
     }
     this.#assessLastState(gated, gated.state.seen?.gated)
-    this.apply(gated, { type: 'absence-known' })
+    this.applyEvent(gated, { type: 'absence-known' })
   }
 
   /**
@@ -369,9 +369,9 @@ export class Assessor {
     const lastState = last && lastStateOfDeleted(last, this.#parts.store.eventsOf(last))
     if (lastState === undefined) return
     const deletedAt = state.deletedAt ?? this.#parts.now()
-    this.apply(gated, { type: 'found', object: lastState, isFirstSight: false })
+    this.applyEvent(gated, { type: 'found', object: lastState, isFirstSight: false })
     this.#assessObject(gated, lastState)
-    this.apply(gated, { type: 'last-state-judged', deletedAt })
+    this.applyEvent(gated, { type: 'last-state-judged', deletedAt })
   }
 
   /** A target object that the gate never saw, with the uid from its latest event since the gate's start. */

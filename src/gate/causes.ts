@@ -40,7 +40,7 @@ function rootCauseOf(gated: GatedTarget, direct: ReadonlyMap<GatedTarget, GatedT
 
 /** For a removed hook, which waits for all other targets: the first target that is not ready. */
 function firstUnreadyTarget(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
-  if (isTargetReady(gated.state) || !targets.isRemoved(gated)) return undefined
+  if (isTargetReady(gated.state) || !targets.isConfirmedRemovedHook(gated)) return undefined
   return targets.awaitedByHooks.find(({ state }) => !isTargetReady(state))
 }
 

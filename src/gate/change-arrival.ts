@@ -90,7 +90,7 @@ function mayAdmissionChange({ path }: Difference): boolean {
 
 /** Whether a difference is the number of replicas that an autoscaler has set. */
 function isAutoscaledReplicas({ path }: Difference, { metadata }: KubeObject): boolean {
-  return path.join('.') === 'spec.replicas' && scalerOf(metadata) !== undefined
+  return path.join('.') === 'spec.replicas' && findAutoscaler(metadata) !== undefined
 }
 
 /**
@@ -121,11 +121,11 @@ function hasNewVersion(listed: KubeObject, object: KubeObject): boolean {
 function isOnlyScaled({ spec: before }: KubeObject, { spec: now, metadata }: KubeObject): boolean {
   const { replicas: _from, ...fieldsBefore } = (before ?? {}) as { replicas?: unknown }
   const { replicas: _to, ...fieldsNow } = (now ?? {}) as { replicas?: unknown }
-  return scalerOf(metadata) !== undefined && isDeepStrictEqual(fieldsBefore, fieldsNow)
+  return findAutoscaler(metadata) !== undefined && isDeepStrictEqual(fieldsBefore, fieldsNow)
 }
 
 /** The autoscaler that last wrote the subresource `scale`: any writer except kubectl. */
-function scalerOf({ managedFields = [] }: KubeObject['metadata']): ManagedFields | undefined {
+function findAutoscaler({ managedFields = [] }: KubeObject['metadata']): ManagedFields | undefined {
   const scaler = managedFields.find(({ subresource }) => subresource === 'scale')
   return scaler?.manager?.startsWith('kubectl') ? undefined : scaler
 }

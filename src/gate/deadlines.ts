@@ -21,10 +21,10 @@ import {
 } from './target-state.ts'
 import { problemVerdict } from './timeline-entries.ts'
 
-/** The next end of a target by a deadline. @param isUnanswered if true, no deadline may end the target now */
-export function nextEnd(gated: GatedTarget, isUnanswered: boolean, hold: Hold | undefined): End | undefined {
+/** The next end of a target by a deadline. @param isDeadlineBlocked if true, no deadline may end the target now */
+export function nextEnd(gated: GatedTarget, isDeadlineBlocked: boolean, hold: Hold | undefined): End | undefined {
   const { state } = gated
-  if (isUnanswered || !isUndecided(state) || gated.settings.givesNoVerdict) return undefined
+  if (isDeadlineBlocked || !isUndecided(state) || gated.settings.givesNoVerdict) return undefined
   const ends =
     state.type === 'awaiting-change'
       ? [changeDeadline(gated), gated.rule.arrival && timeoutDeadline(gated)]

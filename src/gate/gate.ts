@@ -232,14 +232,14 @@ export class Gate {
       this.store.apply(event)
       return []
     }
-    const { isGood } = this.#health
+    const { isHealthy } = this.#health
     // A failure affects the targets that need the failed watch, so the present watches must be known.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
     if (event.type === 'CANCEL') this.#finish(createVerdict('cancelled', 'cancelled', {}))
     if (isAccessDenied(event)) this.#handleRefusal(event)
     const concerned = this.#applyEvent(event)
-    const hasTurned = isGood !== this.#health.isGood
+    const hasTurned = isHealthy !== this.#health.isHealthy
     if (hasTurned) this.#lastContactAt = this.#now
     return isFailure(event) || event.type === 'ALIVE' || hasTurned ? this.#targets.all : concerned
   }
@@ -354,7 +354,7 @@ export class Gate {
         const { end } = gated
         const isOwn = end !== undefined && end.at <= at
         const verdict = isOwn ? end.verdict() : timeoutVerdict(gated, this.#settings.timeoutMs)
-        this.#assessor.apply(gated, { type: 'end', verdict })
+        this.#assessor.applyEvent(gated, { type: 'end', verdict })
       })
     this.#endIfDecided(isConfirmed)
     if (this.#end === undefined && at >= this.#heartbeatAt) {
@@ -365,7 +365,7 @@ export class Gate {
       }))
       const isHolding = open.length === 0 && this.#holdEndsAt < Infinity
       const hold = isHolding ? [`must stay so for ${duration(this.#holdEndsAt - at)} more`] : []
-      this.#log({ kind: 'heartbeat', text: heartbeatText(open, [...hold, ...this.#health.describe(at)]) })
+      this.#log({ kind: 'heartbeat', text: heartbeatText(open, [...hold, ...this.#health.describeOutages(at)]) })
     }
     this.#updateDeadlines()
   }
@@ -401,7 +401,7 @@ export class Gate {
     if (timeoutMs === 0 || givesNoVerdict || this.#targets.holding !== undefined) return Infinity
     const isFromStart = isTimeoutSetByUser || awaitRevisionMs === 0
     const since = (isFromStart ? undefined : this.#targets.revisionsArrivedAt) ?? startedAt
-    const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)
+    const lastSuccessAt = this.#health.isHealthy ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)
     const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + Math.min(outageAtTimeoutMs, timeoutMs / 2)
     const timeoutAt = since + timeoutMs
     return Math.max(timeoutAt, Math.min(waitUntil, timeoutAt + unknownMs))
@@ -409,7 +409,7 @@ export class Gate {
 
   /** When an outage will end the gate; Infinity without an outage. */
   get #unavailableAt(): number {
-    return this.#health.isGood ? Infinity : (this.#health.endsGateAt(this.#targets.neededRequests) ?? Infinity)
+    return this.#health.isHealthy ? Infinity : (this.#health.endsGateAt(this.#targets.neededRequests) ?? Infinity)
   }
 
   /** When the hold ends; Infinity before and after the hold. */
@@ -424,7 +424,7 @@ export class Gate {
    */
   get #unansweredAt(): number {
     const { until = Infinity } = this.#targets.holding ?? {}
-    if (this.#now < until || this.#isUnavailable || this.questions.length === 0) return Infinity
+    if (this.#now < until || this.#hasUnavailableWatch || this.questions.length === 0) return Infinity
     const waitsMs = this.questions.map(({ check }) => check.timeoutMs + requestIntervalMs)
     return Math.max(until, this.#lastContactAt) + Math.max(lastAnswerMs, ...waitsMs)
   }
@@ -445,7 +445,7 @@ export class Gate {
   #unknownVerdict(isTimeout = false): Verdict | undefined {
     if (this.#settings.givesNoVerdict) return undefined
     if (this.#now >= this.#unansweredAt) return this.#unansweredVerdict
-    if (this.#health.isGood) return undefined
+    if (this.#health.isHealthy) return undefined
     return this.#health.outageVerdict(this.#targets.neededRequests, this.#now, isTimeout)
   }
 
@@ -513,15 +513,15 @@ export class Gate {
   #endIfDecided(isConfirmed = false): void {
     if (this.#end !== undefined || this.#settings.givesNoVerdict) return
     const unknown = this.#unknownVerdict()
-    const { isDone, all, unendedTargets } = this.#targets
-    if (!isDone) this.#readySince = undefined
-    if (isDone) this.#failMissingContainers()
+    const { isDecided, all, unendedTargets } = this.#targets
+    if (!isDecided) this.#readySince = undefined
+    if (isDecided) this.#failMissingContainers()
     if (this.#end !== undefined) return
     const hasBroken = this.#targets.holding !== undefined && unendedTargets.length < all.length
     const mistaken = hasBroken ? undefined : this.#afterReady?.findMistakes(this.#targets, this.store)
     if (unknown !== undefined) this.#finish(unknown)
     else if (mistaken !== undefined) this.#finish(mistaken)
-    else if (isDone || hasBroken || this.#now >= this.#failFastAt)
+    else if (isDecided || hasBroken || this.#now >= this.#failFastAt)
       this.#finishIfConfirmed(this.#verdictOfTargets, isConfirmed)
   }
 
@@ -562,7 +562,7 @@ export class Gate {
       return
     }
     const verdict = { ...problemVerdict('failed', problem, undefined, first.target), problem }
-    this.#assessor.apply(first, { type: 'end', verdict })
+    this.#assessor.applyEvent(first, { type: 'end', verdict })
   }
 
   /**
@@ -579,7 +579,7 @@ export class Gate {
         return
       }
       this.#readySince ??= this.#now
-      if (this.#isUnavailable || (!isConfirmed && this.#silentWatches.length > 0)) return
+      if (this.#hasUnavailableWatch || (!isConfirmed && this.#silentWatches.length > 0)) return
       const { holdMs = 0 } = this.#afterReady ?? {}
       if (holding === undefined && holdMs > 0) {
         this.#beginHold(holdMs)
@@ -587,7 +587,7 @@ export class Gate {
       }
       const message = `stayed ready for ${duration(holdMs)}`
       if (holdMs > 0)
-        for (const gated of this.#targets.all) this.#assessor.apply(gated, { type: 'hold-ended', message })
+        for (const gated of this.#targets.all) this.#assessor.applyEvent(gated, { type: 'hold-ended', message })
     }
     this.#finish(verdict)
   }
@@ -602,11 +602,11 @@ export class Gate {
 
   /** When the watches must confirm that every target is ready. Infinity if one is not ready or during an outage. */
   get #confirmAt(): number {
-    return this.#readySince === undefined || this.#isUnavailable ? Infinity : this.#readySince
+    return this.#readySince === undefined || this.#hasUnavailableWatch ? Infinity : this.#readySince
   }
 
   /** Whether a watch that the targets need is unavailable. */
-  get #isUnavailable(): boolean {
+  get #hasUnavailableWatch(): boolean {
     return this.#health.isUnavailable(this.#targets.neededRequests)
   }
 

@@ -22,7 +22,7 @@ interface ReachedMilestone {
 }
 
 /** The milestone of the hold: a target reaches `held` if it stays ready until the hold ends. */
-export const held = 'held'
+export const heldMilestone = 'held'
 
 export function createMilestones(names: readonly string[]): MilestoneProgress {
   return { names, reached: [], present: [], highest: new Map() }
@@ -104,7 +104,7 @@ export function restartCounters(before: MilestoneProgress, now: number): Milesto
 
 /** The progress of a target that stayed ready until the end of the hold. Undefined without a milestone `held`. */
 export function finishHold(before: MilestoneProgress, message: string, at: number): MilestoneProgress | undefined {
-  return before.names.at(-1) === held ? finishMilestones(before, message, at) : undefined
+  return before.names.at(-1) === heldMilestone ? finishMilestones(before, message, at) : undefined
 }
 
 /** The progress of a target that is no longer ready: its first open milestone and all later milestones are lost. */

@@ -2,7 +2,7 @@ import { subjectText } from '../cluster/objects.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { type Target, targetId } from '../plan/target.ts'
 import { classOf, messageOf, type Problem, sentenceOf } from '../reasons/reasons.ts'
-import { findMilestone, held, type MilestoneProgress } from './milestones.ts'
+import { findMilestone, heldMilestone, type MilestoneProgress } from './milestones.ts'
 import type { TargetOutcome, Verdict } from './outcome.ts'
 import { readyMessage, versionAge } from './present-version.ts'
 import {
@@ -127,7 +127,8 @@ export function milestoneRecords(
         ...(shownAt === undefined ? {} : { source: 'object' }),
         message: state === 'open' ? '' : message,
       }
-    if (outcome === 'ready' && name === held) return { name, state: isHolding ? 'current' : 'pending', message: '' }
+    if (outcome === 'ready' && name === heldMilestone)
+      return { name, state: isHolding ? 'current' : 'pending', message: '' }
     // A ready target waits for no other milestone.
     if (outcome === 'ready') return { name, state: 'skipped', message: '' }
     if (index > reached.length) return { name, state: 'pending', message: '' }

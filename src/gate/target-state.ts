@@ -254,7 +254,7 @@ interface StallClock {
 }
 
 /** Restarts the stall clock after progress. A stall hold continues. */
-export function restartStall({ heldSince }: StallClock, now: number): StallClock {
+export function restartStallClock({ heldSince }: StallClock, now: number): StallClock {
   return heldSince === undefined ? { since: now } : { since: now, heldSince: now }
 }
 

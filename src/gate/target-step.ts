@@ -29,7 +29,7 @@ import {
   type LoggedProblems,
   objectOf,
   type Present,
-  restartStall,
+  restartStallClock,
   type Seen,
   type StepContext,
   setStallHold,
@@ -293,7 +293,7 @@ function stateWithObject(
   }
   const hasArrived = isOther || state.type === 'awaiting-change'
   const isProgress = before !== undefined && seen.history.statesMovedAt > before.history.statesMovedAt
-  const stall = hasArrived || isProgress ? restartStall(state.stall, now) : state.stall
+  const stall = hasArrived || isProgress ? restartStallClock(state.stall, now) : state.stall
   if (isOther) return { type: 'present', milestones: createMilestones(rule.milestones), stall, seen }
   const { milestones, readyAt } = state
   const assessment = state.type === 'awaiting-change' ? undefined : state.assessment
@@ -302,7 +302,7 @@ function stateWithObject(
 
 /** The state of a hook after its tool has removed it or created it again. */
 function stateAwaitingHook({ stall }: UnendedState, now: number, { rule }: Pick<StepContext, 'rule'>): UnendedState {
-  return { type: 'absent', milestones: createMilestones(rule.milestones), stall: restartStall(stall, now) }
+  return { type: 'absent', milestones: createMilestones(rule.milestones), stall: restartStallClock(stall, now) }
 }
 
 function handleDeletion(state: UnendedState, now: number, { rule, target }: StepContext): Step {
@@ -329,7 +329,7 @@ function deletionText({ deployedBy }: Target): string {
 /** The state after the object was deleted: the target is not ready. */
 function stateWithoutObject(state: Absent | Present, deletedAt: number, now: number): Absent {
   const { milestones, stall, seen, assessment } = state
-  const kept = isTargetReady(state) ? restartStall(stall, now) : stall
+  const kept = isTargetReady(state) ? restartStallClock(stall, now) : stall
   return { type: 'absent', milestones, stall: kept, deletedAt, seen, assessment }
 }
 
@@ -367,7 +367,7 @@ function handleRevisions(state: Present, listed: readonly KubeObject[], now: num
         ...state,
         seen: { ...seen, gated: object, loggedProblems: new Map() },
         milestones: restartCounters(state.milestones, now),
-        stall: restartStall(state.stall, now),
+        stall: restartStallClock(state.stall, now),
       }
       return { state: followed, entries: [noteEntry('its template was changed: the gate follows it')] }
     }
@@ -406,7 +406,7 @@ function handleAssessment(
   const after: Present = {
     type: 'present',
     milestones: progress,
-    stall: moved ? restartStall(fallen.state.stall, now) : fallen.state.stall,
+    stall: moved ? restartStallClock(fallen.state.stall, now) : fallen.state.stall,
     seen: {
       ...seen,
       changedAt: event.changedAt,
@@ -511,7 +511,7 @@ function loseReadiness(
     seen,
     assessment,
     milestones: loseMilestones(milestones, assessment, now),
-    stall: restartStall(stall, now),
+    stall: restartStallClock(stall, now),
   }
   return { state, entries: [noteEntry(`no longer ready: ${assessment.message}`)] }
 }

@@ -49,7 +49,7 @@ export class Targets {
   }
 
   /** Whether no open target can change the verdict. Objects that a failed operator object deployed cannot. */
-  get isDone(): boolean {
+  get isDecided(): boolean {
     return this.openTargets.every((gated) => this.#deployersOf(gated).some((deployer) => this.#hasFailed(deployer)))
   }
 
@@ -141,7 +141,7 @@ export class Targets {
   }
 
   /** Whether a target is a hook that certainly does not exist, because its tool may have removed it after success. */
-  isRemoved(gated: GatedTarget): boolean {
+  isConfirmedRemovedHook(gated: GatedTarget): boolean {
     return isRemovedHook(gated) && this.isAbsenceKnown(gated) && this.#parts.store.get(gated.target) === undefined
   }
 
@@ -202,18 +202,20 @@ export class Targets {
    * Whether no deadline may end a target now: a needed watch is unavailable, a first list is not complete, or the
    * target is a removed hook that waits for other targets.
    */
-  isUnanswered(gated: GatedTarget): boolean {
+  isDeadlineBlocked(gated: GatedTarget): boolean {
     return (
-      this.#parts.health.isUnavailable(gated.requests.needed) || this.isPending(gated) || this.#isWaitingHook(gated)
+      this.#parts.health.isUnavailable(gated.requests.needed) ||
+      this.isWaitingForList(gated) ||
+      this.#isWaitingHook(gated)
     )
   }
 
   #isWaitingHook(gated: GatedTarget): boolean {
-    return this.isRemoved(gated) && this.awaitedByHooks.some(({ state }) => isUndecided(state))
+    return this.isConfirmedRemovedHook(gated) && this.awaitedByHooks.some(({ state }) => isUndecided(state))
   }
 
   /** Whether the assessment waits for a list: a needed list, or an optional list whose watch is available. */
-  isPending({ requests }: Pick<GatedTarget, 'requests'>): boolean {
+  isWaitingForList({ requests }: Pick<GatedTarget, 'requests'>): boolean {
     const isPending = (request: WatchRequest) => this.#parts.store.listState(request) === 'pending'
     return (
       requests.needed.some(isPending) ||

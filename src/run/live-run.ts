@@ -175,7 +175,7 @@ export class LiveRun extends Run {
   }
 
   protected override recordOf(gate: Gate): JudgedRunRecord {
-    return this.#drift?.addTo(gate.record()) ?? gate.record()
+    return this.#drift?.addNotesTo(gate.record()) ?? gate.record()
   }
 
   /** Loads the module that sends requests to pods. Undefined if there are no `http-checks`. */

@@ -125,9 +125,9 @@ describe('the report', () => {
   })
 
   it('contains the differences among its entries and the notes of their target', () => {
-    expect(drift.addTo(record)).toBe(record)
+    expect(drift.addNotesTo(record)).toBe(record)
     const [note] = drift.observe(seen({ replicas: 5 }))
-    const { entries, targets } = drift.addTo(record)
+    const { entries, targets } = drift.addNotesTo(record)
     expect(entries.map(({ text }) => text)).toEqual(['before', note?.entry.text, 'after'])
     expect(targets[0]?.notes).toEqual(['1 old pod still draining', note?.entry.text])
   })

@@ -7,7 +7,7 @@ import {
   initialState,
   isTargetReady,
   isUndecided,
-  restartStall,
+  restartStallClock,
   type StepContext,
   setStallHold,
   type TargetState,
@@ -188,7 +188,7 @@ function lastStateJudged(): TargetEvent {
 
 describe('the stall clock', () => {
   it('restarts after progress', () => {
-    expect(restartStall({ since: 100 }, 120)).toEqual({ since: 120 })
+    expect(restartStallClock({ since: 100 }, 120)).toEqual({ since: 120 })
   })
 
   it('stops while it is held, and continues with the remaining time', () => {
@@ -198,7 +198,7 @@ describe('the stall clock', () => {
   })
 
   it('restarts when it is released if there was progress during the hold', () => {
-    const moved = restartStall(setStallHold({ since: 100 }, true, 110), 120)
+    const moved = restartStallClock(setStallHold({ since: 100 }, true, 110), 120)
     expect(setStallHold(moved, false, 130)).toEqual({ since: 130 })
   })
 })

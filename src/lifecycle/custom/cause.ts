@@ -122,7 +122,7 @@ function examineDependents(owner: KubeObject, dependents: readonly Dependent[], 
 function examineOwnedPods(owner: KubeObject, pods: readonly Pod[], searched: Search): Contribution {
   const { reader } = searched
   const { stallHold, ...state } = examinePods(pods, reader, reader.endedPods(owner.metadata.uid, 'Failed'))
-  return { ...limitProof(state, owner, searched), stallHold }
+  return { ...markUnprovenProblems(state, owner, searched), stallHold }
 }
 
 /** A dependent with its assessment. */
@@ -138,19 +138,19 @@ function examineDependent(
   const { problems, failure, stallHold } = assessment
   if (isCustom) {
     const deeper = examineDependents(object, dependents(), searched)
-    return deeper.problems.length > 0 ? deeper : { ...deeper, ...limitProof({ problems }, object, searched) }
+    return deeper.problems.length > 0 ? deeper : { ...deeper, ...markUnprovenProblems({ problems }, object, searched) }
   }
   const { custom, reader } = searched
   const { namespace } = object.metadata
   // Events about an object are in the namespace of the object.
   if (namespace !== undefined && namespace !== custom.metadata.namespace)
     reader.watch({ apiVersion: 'v1', kind: 'Event', namespace })
-  const counters = countersOf(object, assessment)
-  return { ...limitProof({ problems, failure }, object, searched), stallHold, counters }
+  const counters = uniqueCounters(object, assessment)
+  return { ...markUnprovenProblems({ problems, failure }, object, searched), stallHold, counters }
 }
 
 /** The counts of a dependent, by names that are unique among all dependents of the custom resource. */
-function countersOf(
+function uniqueCounters(
   { kind, metadata: { uid } }: KubeObject,
   { milestones, counters }: Assessment,
 ): ReadonlyMap<string, number> {
@@ -161,7 +161,7 @@ function countersOf(
 }
 
 /** Marks problems as not proven if they are of an older spec, or if the owner of the object decides about them. */
-function limitProof(
+function markUnprovenProblems(
   { problems, failure }: Pick<Contribution, 'problems' | 'failure'>,
   owner: KubeObject,
   { custom, reader }: Search,

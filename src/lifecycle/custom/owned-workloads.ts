@@ -37,7 +37,7 @@ export function addOwnedWorkloadCheck(rule: Rule, dependentRules: DependentRules
   return addCheck(rule, (assessment, object, reader) => {
     const awaits = dependentRules.awaitsWorkloads
     if (!assessment.ready || awaits === 'none') return assessment
-    const jobs = awaits === 'all' ? namedJobs(object, reader) : []
+    const jobs = awaits === 'all' ? jobsInStatus(object, reader) : []
     const kinds = dependentRules.kinds.filter(({ kind }) => !revisionedKinds.has(kind))
     const changedAt = specChangedAt(object, reader)
     const explaining = explainingReader(reader, dependentRules)
@@ -86,7 +86,7 @@ function isWorkloadKind({ apiVersion, kind }: KindName): boolean {
 }
 
 /** The Job in `status.jobName`: some operators create a Job without an owner reference. */
-function namedJobs({ status, metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
+function jobsInStatus({ status, metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
   const { jobName } = (status ?? {}) as Fields
   const { namespace } = metadata
   if (typeof jobName !== 'string') return []

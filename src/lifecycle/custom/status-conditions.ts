@@ -98,7 +98,7 @@ export function readCondition(condition: Condition, isWork = false): Reading | u
   if (known.meaning === 'ready')
     return status === 'true'
       ? readTrueGoodCondition(known, condition, isWork)
-      : readUntrueGoodCondition(known, condition, isWork)
+      : readFalseGoodCondition(known, condition, isWork)
   // As in Deployments, Progressing may stay True after the end, and False means that the controller has given up.
   const isProgressing = /^progressing$/i.test(type)
   if (isProgressing && why === 'suspended') return { meaning: why, scope: 'whole' }
@@ -124,7 +124,7 @@ function readTrueGoodCondition(
 }
 
 /** The reading of a good condition that is False or Unknown. */
-function readUntrueGoodCondition(
+function readFalseGoodCondition(
   good: Reading,
   { type, status, reason = '' }: Condition,
   isWork: boolean,
@@ -266,12 +266,18 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
     return { meaning, signals: isStalled ? [...decisive, ...causes] : decisive, isReconciling }
   }
   // A condition that is True or Unknown, a state or a count shows that the controller is still working.
-  const isWorking = signals.some((each) => each.meaning === 'progressing' && !isError(each) && each.value !== 'False')
+  const isWorking = signals.some(
+    (each) => each.meaning === 'progressing' && !isFailedCondition(each) && each.value !== 'False',
+  )
   // Ready=False (or ServerReady=False) is never a failure: many controllers set it at each attempt.
   const errors =
-    isReconciling || isWorking ? [] : decisive.filter((each) => isError(each) && !/ready$/i.test(each.name))
+    isReconciling || isWorking ? [] : decisive.filter((each) => isFailedCondition(each) && !/ready$/i.test(each.name))
   if (errors.length > 0) return { meaning: 'failed', signals: errors.map((each) => ({ ...each, scope: 'error' })) }
-  return { meaning, signals: decisive.toSorted((a, b) => Number(isError(b)) - Number(isError(a))), isReconciling }
+  return {
+    meaning,
+    signals: decisive.toSorted((a, b) => Number(isFailedCondition(b)) - Number(isFailedCondition(a))),
+    isReconciling,
+  }
 }
 
 /** Whether a signal reports bad health. An object may have bad health while its parts start. */
@@ -289,6 +295,6 @@ function isOpenRollout({ meaning, name, value = '', condition }: Signal): boolea
 }
 
 /** Whether a condition is not good and its reason is a failure: Synced=False with the reason `SyncError`. */
-function isError({ meaning, value, reason = '', condition }: Signal): boolean {
+function isFailedCondition({ meaning, value, reason = '', condition }: Signal): boolean {
   return condition !== undefined && meaning === 'progressing' && value !== 'Unknown' && meaningOf(reason) === 'failed'
 }

@@ -281,7 +281,7 @@ function readCounts(fields: Fields, { spec = {}, path = '' }: Position): readonl
       ({ key, value, state }) => state !== 'good' || value === 0 || /^updated/i.test(key),
     )
     const alone = [...wanted, ...good].find(
-      ({ value }) => value > 0 || (counts.length === 1 && mayNeedParts(fields, spec)),
+      ({ value }) => value > 0 || (counts.length === 1 && mayLackParts(fields, spec)),
     )
     return noun !== '' && isNoneReady && alone !== undefined
       ? fieldSignal(`${path}${alone.key}`, `${alone.value}, and none is ready`, 'progressing', 'unknown')
@@ -291,7 +291,7 @@ function readCounts(fields: Fields, { spec = {}, path = '' }: Position): readonl
 }
 
 /** Whether `readyReplicas: 0` alone means that parts are missing: no condition decides, and the spec requests parts. */
-function mayNeedParts({ conditions }: Fields, spec: Fields): boolean {
+function mayLackParts({ conditions }: Fields, spec: Fields): boolean {
   return isEmpty(conditions) && !/"\w*(?:replicas|size|instances|nodes|members|count)":0\b/i.test(JSON.stringify(spec))
 }
 

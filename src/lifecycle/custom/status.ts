@@ -182,9 +182,9 @@ interface Leaf {
   readonly reason?: string | undefined
 }
 
-const leavesOf = cachePerObject(({ status }: KubeObject): readonly Leaf[] => leavesIn('', status, 'status', 0))
+const statusLeaves = cachePerObject(({ status }: KubeObject): readonly Leaf[] => collectLeaves('', status, 'status', 0))
 
-function leavesIn(key: string, value: unknown, path: string, depth: number): readonly Leaf[] {
+function collectLeaves(key: string, value: unknown, path: string, depth: number): readonly Leaf[] {
   if (typeof value !== 'object' || value === null) return [{ path, key, value }]
   const conditions = conditionsIn(value)
   if (conditions.length > 0)
@@ -195,7 +195,7 @@ function leavesIn(key: string, value: unknown, path: string, depth: number): rea
       reason,
     }))
   if (depth >= maxDepth) return []
-  return Object.entries(value).flatMap(([name, each]) => leavesIn(name, each, `${path}.${name}`, depth + 1))
+  return Object.entries(value).flatMap(([name, each]) => collectLeaves(name, each, `${path}.${name}`, depth + 1))
 }
 
 /**
@@ -203,7 +203,7 @@ function leavesIn(key: string, value: unknown, path: string, depth: number): rea
  * @returns the states with their paths: `status.phase=Creating`, `status.conditions.Ready=False Scheduling`
  */
 export function progressStates(object: KubeObject): readonly string[] {
-  return leavesOf(object)
+  return statusLeaves(object)
     .flatMap(({ path, key, value, reason = '' }) => {
       const isState = typeof value === 'string' && value !== '' && /(?:phase|state|status|step|stage)$/i.test(key)
       const hasFailed = meaningOf(String(value)) === 'failed' || meaningOf(reason) === 'failed'
@@ -214,7 +214,7 @@ export function progressStates(object: KubeObject): readonly string[] {
 
 /** The numbers in a status that grow with progress, by path: counts of good parts and of steps. */
 export function progressCounters(object: KubeObject): ReadonlyMap<string, number> {
-  const counters = leavesOf(object).flatMap(({ path, key, value }): [string, number][] => {
+  const counters = statusLeaves(object).flatMap(({ path, key, value }): [string, number][] => {
     const [, percent, done] = /^(\d+)(?:\.\d+)?%$|^(\d+)\/\d+$/.exec(typeof value === 'string' ? value : '') ?? []
     const count = typeof value === 'number' ? value : Number(percent ?? done)
     if (!(count >= 0)) return []

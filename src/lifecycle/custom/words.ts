@@ -97,7 +97,7 @@ export function meaningOf(state: string, isWork = false): Meaning | undefined {
   if (has(stateWords.failed)) return isNegated ? undefined : 'failed'
   if (has(stateWords.suspended)) return isNegated ? undefined : 'suspended'
   const isActivity = tokens.includes('running') && tokens.some((token) => activities.test(token))
-  const isOpposite = tokens.some((token) => token.startsWith('un') && isGood(token.slice(2)))
+  const isOpposite = tokens.some((token) => token.startsWith('un') && isGoodWord(token.slice(2)))
   if (has(stateWords.progressing) || isNegated || isOpposite || isActivity || tokens.some(isInProgress))
     return 'progressing'
   if (!has(stateWords.ready)) return undefined
@@ -107,7 +107,7 @@ export function meaningOf(state: string, isWork = false): Meaning | undefined {
 }
 
 /** Whether a word means ready or a first step. With the prefix `un`, it means not ready: `unbound`, `unscheduled`. */
-function isGood(token: string): boolean {
+function isGoodWord(token: string): boolean {
   return stateWords.ready.has(token) || otherWords.step.has(token)
 }
 
