@@ -13,18 +13,7 @@ const errorWords: ReadonlySet<string> = new Set(
   'e f err error eror fatal crit critical panic dpanic severe alert emerg emergency failure'.split(' '),
 )
 /** Fields for the level in JSON logs of zap, logrus, bunyan, Google Cloud, Elastic, hclog, Serilog and MongoDB. */
-const levelFields = [
-  'level',
-  'severity',
-  'lvl',
-  'levelname',
-  'loglevel',
-  'log.level',
-  '@level',
-  '@l',
-  's',
-  'severityText',
-]
+const levelFields = 'level severity lvl levelname loglevel log.level @level @l s severityText'.split(' ')
 const messageFields = ['msg', 'message', '@message', '@m', '@mt', 'event', 'body']
 const errorFields = ['err', 'error', 'exception', '@x']
 

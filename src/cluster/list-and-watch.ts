@@ -100,37 +100,20 @@ function listTooLongError({ kind }: WatchRequest, limit: string): ConnectionErro
 
 /** Adds `apiVersion` and `kind`, which the items of a list lack. For a Secret, keeps only some of the metadata. */
 export function withKind(object: object, { apiVersion, kind }: KindName): KubeObject {
-  if (kind === helmRevisions.kind) return asHelmRevision(object as KubeObject)
-  if (kind !== secretNames.kind) return { apiVersion, kind, ...object } as KubeObject
+  if (!isSecretMetadataKind(kind)) return { apiVersion, kind, ...object } as KubeObject
   // Annotations are not kept: `kubectl apply` writes the whole Secret into an annotation.
-  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = (object as KubeObject)
-    .metadata
-  return {
-    apiVersion,
-    kind,
-    metadata: { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp },
-  }
+  const { metadata } = object as KubeObject
+  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels = {} } = metadata
+  const identity = { namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp }
+  if (kind === secretNames.kind) return { apiVersion, kind, metadata: { name, ...identity } }
+  const kept = helmLabels.flatMap((label) => (labels[label] === undefined ? [] : [[label, labels[label]]]))
+  const revision = { name: name.replace(helmPrefix, ''), ...identity, labels: Object.fromEntries(kept) }
+  return { ...helmRevisions, metadata: revision }
 }
 
 const helmPrefix = 'sh.helm.release.v1.'
 /** The labels that Helm sets on the Secret of a revision (helm.sh/helm pkg/storage/driver, `newSecretsObject`). */
 const helmLabels = ['name', 'owner', 'status', 'version', 'createdAt', 'modifiedAt']
-
-function asHelmRevision({ metadata }: KubeObject): KubeObject {
-  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels = {} } = metadata
-  return {
-    ...helmRevisions,
-    metadata: {
-      name: name.replace(helmPrefix, ''),
-      namespace,
-      uid,
-      resourceVersion,
-      creationTimestamp,
-      deletionTimestamp,
-      labels: Object.fromEntries(helmLabels.flatMap((key) => (labels[key] === undefined ? [] : [[key, labels[key]]]))),
-    },
-  }
-}
 
 /** Whether a kind stands for the metadata of Secrets: `secretNames` or `helmRevisions`. */
 function isSecretMetadataKind(kind: string): boolean {

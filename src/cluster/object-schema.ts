@@ -113,16 +113,7 @@ const fieldTypes: ReadonlyMap<string, FieldCheck> = new Map(
 
 /** The kinds to check, as group and kind. Other kinds are not checked, because their rules accept any type. */
 const checkedKinds: ReadonlySet<string> = new Set([
-  ...[
-    'Event',
-    'Namespace',
-    'Node',
-    'PersistentVolumeClaim',
-    'Pod',
-    'ReplicationController',
-    'ResourceQuota',
-    'Service',
-  ].map((kind) => `/${kind}`),
+  ...'/Event /Namespace /Node /PersistentVolumeClaim /Pod /ReplicationController /ResourceQuota /Service'.split(' '),
   ...['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet'].map((kind) => `apps/${kind}`),
   'autoscaling/HorizontalPodAutoscaler',
   'batch/Job',

@@ -222,14 +222,9 @@ export class Store {
 
   /** The failure that prevents the reading of a request's objects, preferably a denied access; undefined without one. */
   refusalOf(request: WatchRequest): Failure | undefined {
-    const within = [...this.#refused.values()].filter(
-      (refused) =>
-        isAccessDenied(refused) &&
-        refused.number > this.#syncedNumber(refused as WatchRequest) &&
-        isSupersetOf(request, refused as WatchRequest),
-    )
-    const refusals = [...within, ...this.#refusals(request)]
-    return refusals.find(isAccessDenied) ?? refusals.at(-1)
+    const refusals = this.#refusals(request)
+    const isPart = (denied: Failure) => isSupersetOf(request, denied)
+    return this.deniedAccess.find(isPart) ?? refusals.find(isAccessDenied) ?? refusals.at(-1)
   }
 
   /** The requests to which access is denied since their last complete list, in the order of arrival. */

@@ -1,31 +1,16 @@
 import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/objects.ts'
 import { nearestWords, quote } from '../errors.ts'
+import { wordSet } from './names.ts'
 import type { Reference } from './target.ts'
 
 /* Finds the kind for a word like `deploy`, as kubectl does, and tells built-in API groups from other groups. */
 
 /** The built-in API groups that end in `.k8s.io`, without this suffix. */
-const builtInGroups: ReadonlySet<string> = new Set([
-  'admissionregistration',
-  'apiextensions',
-  'apiregistration',
-  'authentication',
-  'authorization',
-  'certificates',
-  'coordination',
-  'discovery',
-  'events',
-  'flowcontrol.apiserver',
-  'internal.apiserver',
-  'networking',
-  'node',
-  'rbac.authorization',
-  'resource',
-  'scheduling',
-  'storage',
-  'storagemigration',
-])
+const builtInGroups = wordSet(`
+  admissionregistration apiextensions apiregistration authentication authorization certificates coordination
+  discovery events flowcontrol.apiserver internal.apiserver networking node rbac.authorization resource scheduling
+  storage storagemigration`)
 
 /**
  * Whether an API version belongs to a built-in group: a group without a dot, or a group in `builtInGroups`. Groups of
