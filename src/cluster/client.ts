@@ -46,9 +46,9 @@ interface Session {
 
 /**
  * HTTP client for JSON, text and streams. Failures are an `ApiError` (the server answered with an error), a
- * `ConnectionError` (no readable answer) or a `UserError` (the credentials cannot be read).
- * If the server answers 401, the client reads the credentials again and repeats the request once. The client also
- * renews expired credentials of an exec plugin.
+ * `ConnectionError` (no readable answer) or a `UserError` (the credentials cannot be read). If the server answers 401,
+ * the client reads the credentials again and repeats the request once. The client also renews expired credentials of an
+ * exec plugin.
  */
 export class Client {
   readonly #kubeconfig: Kubeconfig

@@ -5,8 +5,8 @@ import { ConnectionError } from './failures.ts'
 const clockCheckMs = suspendedMs / 10
 
 /**
- * The source of time and random numbers; tests use their own.
- * `now`: milliseconds since the epoch on this machine's clock; `random`: in [0, 1).
+ * The source of time and random numbers; tests use their own. `now`: milliseconds since the epoch on this machine's
+ * clock; `random`: in [0, 1).
  */
 export interface Clock {
   now(): number

@@ -20,8 +20,8 @@ const accept = [
 ].join(',')
 
 /**
- * Reads the resource types that the server serves, in two requests.
- * Throws if `/api` or `/apis` cannot be read, or if the server is older than Kubernetes 1.27.
+ * Reads the resource types that the server serves, in two requests. Throws if `/api` or `/apis` cannot be read, or if
+ * the server is older than Kubernetes 1.27.
  */
 export async function discover(client: Client): Promise<Discovery> {
   const [core, groups] = await Promise.all(

@@ -28,8 +28,8 @@ export function findResource(resources: readonly ApiResource[], wanted: KindName
 }
 
 /**
- * The objects that one watch reads: a kind, filtered by namespace, and by name or label selector.
- * Two requests with equal fields share one watch.
+ * The objects that one watch reads: a kind, filtered by namespace, and by name or label selector. Two requests with
+ * equal fields share one watch.
  */
 export interface WatchRequest extends KindName {
   readonly namespace?: string
@@ -76,8 +76,8 @@ export interface LogText extends LogRef {
 }
 
 /**
- * A failed request. Without `kind`, the failure affects every watch.
- * In a recording, a failure is a line of type `ERROR` with the HTTP status.
+ * A failed request. Without `kind`, the failure affects every watch. In a recording, a failure is a line of type
+ * `ERROR` with the HTTP status.
  */
 export type Failure = { readonly message: string } & Partial<WatchRequest> &
   (
@@ -144,8 +144,8 @@ export type Observation =
   | { readonly type: 'END' }
 
 /**
- * One event of the feed. The gate reads events from a live cluster, a recording or a test.
- * `at`: milliseconds since the epoch on this machine's clock. The times never decrease.
+ * One event of the feed. The gate reads events from a live cluster, a recording or a test. `at`: milliseconds since the
+ * epoch on this machine's clock. The times never decrease.
  */
 export type FeedEvent = Observation & { readonly at: number }
 

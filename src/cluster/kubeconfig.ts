@@ -54,8 +54,8 @@ export interface Kubeconfig {
 }
 
 /**
- * Loads the kubeconfig, selects the context, and checks both without access to the cluster.
- * Throws a `UserError` with a remedy.
+ * Loads the kubeconfig, selects the context, and checks both without access to the cluster. Throws a `UserError` with a
+ * remedy.
  */
 export function loadKubeconfig(input: KubeconfigInput, places: KubeconfigPlaces = defaultPlaces): Kubeconfig {
   const document = readKubeconfig(input.kubeconfig, input.context, places)

@@ -85,9 +85,9 @@ interface ReflectorOptions {
  * despite broken connections, expired resource versions, and servers that disappear or stop sending.
  *
  * The watch starts at the resource version of the list, so no change is missed. A later list is compared with the known
- * objects, and only differences are reported. A deletion is reported with the last known state of the object.
- * A failure is reported once, with the time of the last success, and again if the HTTP status changes. After a failure,
- * the reflector lists again, reports the differences, and then reports `ALIVE`.
+ * objects, and only differences are reported. A deletion is reported with the last known state of the object. A failure
+ * is reported once, with the time of the last success, and again if the HTTP status changes. After a failure, the
+ * reflector lists again, reports the differences, and then reports `ALIVE`.
  */
 export class Reflector {
   readonly #request: WatchRequest

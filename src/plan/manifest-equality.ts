@@ -9,28 +9,28 @@ import type { Plan } from './resolve-targets.ts'
 import { type ManifestObject, nameKey } from './target.ts'
 
 /*
- * When a manifest and a live object are equal: where the API server would store the same. Built-in kinds follow the API
- * types (https://github.com/kubernetes/api): most fields are pointers, and are stored as written. Custom resources are
- * stored as they were sent.
+ * Compares manifests with live objects. They are equal if the API server would store the manifest as the live object.
+ * Built-in kinds follow the API types (https://github.com/kubernetes/api): most fields are pointers, which the server
+ * stores as written. The server stores custom resources as they were sent.
  */
 
-/** A field of the manifest that is missing or different in the live object, or one that the manifest no longer contains. */
+/** A field that differs: missing or different in the live object, or no longer in the manifest. */
 export interface Difference {
   readonly path: readonly PathStep[]
-  /** Undefined if the manifest does not contain the field. */
+  /** The value in the manifest. Undefined if the manifest does not contain the field. */
   readonly manifest: unknown
-  /** Undefined if the field is missing. */
+  /** The value in the live object. Undefined if the live object does not contain the field. */
   readonly live: unknown
 }
 
 type Path = readonly PathStep[]
 
 /**
- * The fields of a manifest that are missing or different in a live object. A field that only the live object contains
- * is compared if its writer owns the field (`owned`); else the server, a controller or a webhook may have added the
- * field. `status`, `apiVersion`, name and namespace are not compared.
+ * Finds the fields that differ between a manifest and a live object. A field that only the live object contains differs
+ * only if it is in `owned`: the server, a controller or a webhook may have added other fields. Does not compare
+ * `status`, `apiVersion`, name and namespace.
  * @param manifest the result of {@link comparableManifest}
- * @param owned the pointers of the fields that the writer of the live object owns
+ * @param owned pointers to the fields that the writer of the live object owns
  */
 export function findDifferences(
   manifest: ManifestObject,
@@ -49,7 +49,7 @@ function comparedContent({ apiVersion: _, kind: __, status: ___, metadata, ...re
   return { metadata: { labels, annotations }, ...rest }
 }
 
-/** Scalar fields of the API types that are `omitempty` and no pointers: a zero is not stored, and the default takes its place. */
+/** Scalar fields whose zero is not stored (`omitempty`, not a pointer). The server stores the default in place of a zero. */
 const omittedZeros = wordSet(`
   readOnly stdin stdinOnce tty hostNetwork hostPID hostIPC publishNotReadyAddresses paused globalDefault minReadySeconds
   initialDelaySeconds hostPort value prefix subPath subPathExpr workingDir image medium fsType secretName hostname subdomain
@@ -61,7 +61,7 @@ const omittedZeros = wordSet(`
   terminationMessagePolicy restartPolicy dnsPolicy schedulerName sessionAffinity podManagementPolicy concurrencyPolicy
   divisor targetPort`)
 
-/** Fields whose value is chosen by the server, by admission or by a controller of the control plane. */
+/** Fields whose value the server, admission or a controller of the control plane chooses. */
 const chosenByServer = wordSet(`
   serviceAccount nodeName resizePolicy hostPort clusterIP clusterIPs ipFamilies ipFamilyPolicy nodePort healthCheckNodePort
   volumeName spec.storageClassName volumeClaimTemplates.status volumeLifecycleModes podReplacementPolicy behavior
@@ -69,9 +69,8 @@ const chosenByServer = wordSet(`
   creationTimestamp`)
 
 /**
- * By field: the value that the server stores if a manifest omits the field (pkg/apis, `defaults.go` of each group).
- * If the default depends on the parent of the field, the key contains the parent. A list contains the defaults of
- * several kinds.
+ * Default values: what the server stores if a manifest omits a field (pkg/apis, `defaults.go` of each group). A key
+ * with dots contains parents of the field. A list contains the defaults of several kinds.
  */
 const defaults: Readonly<Record<string, unknown>> = {
   // Pods
@@ -151,7 +150,7 @@ const defaults: Readonly<Record<string, unknown>> = {
 }
 
 /**
- * Whether the server stores this value if a manifest omits the field. `parent`: the map of the live object that
+ * Whether the server may store this value if a manifest omits the field. `parent`: the map in the live object that
  * contains the field.
  */
 function isDefault(name: string, value: unknown, parent: Fields, path: Path): boolean {
@@ -162,11 +161,11 @@ function isDefault(name: string, value: unknown, parent: Fields, path: Path): bo
   if (known !== undefined && [defaults[known]].flat().includes(value)) return true
   if (name === 'imagePullPolicy') return value === defaultPullPolicy(String(parent['image']))
   if (name === 'targetPort') return value === parent['port']
-  // A request is by default as high as its limit.
+  // Resource requests default to the limits.
   if (name === 'requests') return isDeepStrictEqual(value, parent['limits'])
   if (name === 'policyTypes') return String(value) === (parent['egress'] ? 'Ingress,Egress' : 'Ingress')
   if (Array.isArray(value)) return value.length === 0
-  // An empty selector selects all.
+  // A selector is not a default, because an empty selector selects everything.
   return isObject(value) && !/Selector$/.test(name) && isDefaultMap(value, [...path, name])
 }
 
@@ -179,28 +178,28 @@ function defaultPullPolicy(image: string): string {
   return tag === 'latest' && !image.includes('@') ? 'Always' : 'IfNotPresent'
 }
 
-/** Maps and structs that are no pointers. The server does not store an empty one, or fills it with defaults. */
+/** Maps and structs that are not pointers. If they are empty, the server omits them or fills them with defaults. */
 const valueMaps =
   /^(?:labels|annotations|matchLabels|nodeSelector|selector|limits|requests|resources|metadata|spec|data|binaryData|stringData|strategy|updateStrategy|status|template|capacity|hard|parameters|properties)$/
 
-/** Maps to which other writers add entries: an empty map in the manifest equals a map with entries. */
+/** Maps to which other writers add entries. So an empty map in the manifest equals a map with entries. */
 const sharedMaps = /^(?:labels|annotations|metadata|spec)$/
 
-/** Maps whose values are texts as they were written: `""` differs from an absent value. */
+/** Maps of texts that the server stores as written: an empty text differs from an absent value. */
 const textMaps = /^(?:labels|annotations|matchLabels|nodeSelector|data|binaryData|parameters)$/
 
-/** Fields, or maps of fields, that contain a quantity. */
+/** Fields with a quantity, and maps of such fields. */
 const quantities =
   /^(?:limits|requests|hard|capacity|storage|sizeLimit|divisor|averageValue|overhead|podFixed|min|max|default|defaultRequest|maxLimitRequestRatio)$/
 
-/** Lists to which controllers and admission add elements. */
+/** Lists to which controllers or admission add elements. */
 const extendedLists = /^(?:tolerations|imagePullSecrets|finalizers|ownerReferences)$/
 
-/** Annotations that tools change with each apply. */
+/** Annotations that tools may change with each apply. */
 const toolAnnotations =
   /^(?:kubectl\.kubernetes\.io\/last-applied|deployment\.kubernetes\.io\/|rollout-gate\/|argocd\.argoproj\.io\/tracking-id)/
 
-/** Compares objects of built-in kinds. `ours`: a value of the manifest; `theirs`: the value of the live object. */
+/** Compares objects of built-in kinds. `ours`: a value in the manifest. `theirs`: the value in the live object. */
 class Comparison {
   readonly found: Difference[] = []
   readonly #kind: string
@@ -219,7 +218,7 @@ class Comparison {
     else if (!this.isSame(ours, live, path, parent)) this.addDifference(path, ours, live)
   }
 
-  /** Whether a path is in the schema of a CustomResourceDefinition, whose properties may have any name. */
+  /** Whether a path is inside the schema of a CustomResourceDefinition. Properties there may have any name. */
   #isSchema(path: Path): boolean {
     return this.#kind === 'CustomResourceDefinition' && path.includes('openAPIV3Schema')
   }
@@ -228,7 +227,7 @@ class Comparison {
     this.found.push({ path, manifest, live })
   }
 
-  /** Whether the writer of the live object owns a field, or a field in it. */
+  /** Whether the writer of the live object owns this field or a field inside it. */
   protected isOwned(path: Path): boolean {
     return this.#isOwned(toPointer(path))
   }
@@ -250,22 +249,22 @@ class Comparison {
         this.addDifference([...path, name], undefined, value)
   }
 
-  /** Whether a map that is empty in the file has content that only the applier can have added to the live object. */
+  /** For a map that is empty in the manifest: whether the live map has content that only an apply can have added. */
   protected hasAppliedContent(live: Fields, path: Path): boolean {
     return !sharedMaps.test(String(path.at(-1))) && !isDefaultMap(live, path)
   }
 
-  /** Whether only the applier can have added this field, which the live object has and the file does not contain. */
+  /** For a field that only the live object contains: whether only an apply can have added the field. */
   protected isAppliedField(name: string, value: unknown, live: Fields, path: Path, ours: Fields): boolean {
-    // The server adds no property to a schema.
+    // The server never adds properties to a schema.
     if (path.at(-1) === 'properties') return true
-    // In the file, the variable has neither a value nor a source; in the live object, it has a source.
+    // Only the live variable has a source. If the manifest's variable has no value either, an apply added the source.
     if (path.at(-2) === 'env' && name === 'valueFrom') return (ours['value'] ?? '') === ''
     const isInAtomicList = path.some((step) => typeof step === 'number')
     return (isInAtomicList || this.isOwned([...path, name])) && !isDefault(name, value, live, path)
   }
 
-  /** Whether the server does not store this map if all its fields are zeros. */
+  /** Whether the server omits this map if all its fields are zeros. */
   protected isOmittedIfEmpty(path: Path): boolean {
     return path.length === 0 || valueMaps.test(String(path.at(-1)))
   }
@@ -282,7 +281,7 @@ class Comparison {
     } else if (!this.compareByKey(ours, known, path)) this.compareInOrder(ours, known, path)
   }
 
-  /** Compares elements by the fields that identify them; false if nothing identifies them. */
+  /** Compares elements by their identifying fields. Returns false if no fields identify the elements. */
   private compareByKey(ours: readonly unknown[], theirs: readonly unknown[], path: Path): boolean {
     const name = path.at(-1)
     const [steps, liveSteps] = [stepsToElements(name, ours), stepsToElements(name, theirs)]
@@ -292,7 +291,7 @@ class Comparison {
       this.compare(each, live.get(stepKey(steps[index])), [...path, steps[index] ?? index])
     if (name === 'initContainers') this.compareOrder(steps, liveSteps, path)
     const written = new Set(steps.map(stepKey))
-    // Only the applier adds metrics to an autoscaler.
+    // No controller adds metrics to an autoscaler, so a metric was added by an apply.
     for (const [index, step] of liveSteps.entries())
       if (!written.has(stepKey(step)) && (name === 'metrics' || this.isOwned([...path, step])))
         this.addDifference([...path, step], undefined, theirs[index])
@@ -304,7 +303,7 @@ class Comparison {
     else for (const [index, each] of ours.entries()) this.compare(each, theirs[index], [...path, index])
   }
 
-  /** Compares the order of the file's init containers, which run one after another. Webhooks may have added others. */
+  /** Compares the order of init containers, which run one after another. Ignores containers that webhooks have added. */
   private compareOrder(ours: readonly PathStep[], theirs: readonly PathStep[], path: Path): void {
     const names = ours.map(keyText)
     const present = theirs.map(keyText).filter((name) => names.includes(name))
@@ -318,16 +317,16 @@ class Comparison {
     return other.found.length === 0
   }
 
-  /** Whether the API server would store both scalars equally. `parent`: the map of the live object that contains the field. */
+  /** Whether the API server would store two scalars equally. `parent`: the map that contains the live value. */
   protected isSame(ours: unknown, live: unknown, path: Path, parent: Fields): boolean {
     if (ours === live) return true
     const name = String(path.at(-1))
     const isSchema = this.#isSchema(path)
-    // The field is a string in a PersistentVolume, but a pointer in a PersistentVolumeClaim.
+    // An empty class is not stored in a PersistentVolume. In a PersistentVolumeClaim, the field is a pointer.
     if (name === 'storageClassName' && this.#kind === 'PersistentVolume' && ours === '') return live === undefined
     const isInMap = !isSchema && path.length > 1 && textMaps.test(String(path.at(-2)))
     if (isZero(ours) && !isInMap && omittedZeros.has(name))
-      // A variable with a source has no field `value`.
+      // The server does not store a zero of these fields, but omits the field or stores its default.
       return live === undefined || isDefault(name, live, parent, path.slice(0, -1))
     if (live === undefined || typeof live === 'object' || isSchema) return false
     const isQuantity = !isInMap && path.slice(-2).some((step) => quantities.test(String(step)))
@@ -337,7 +336,7 @@ class Comparison {
   }
 }
 
-/** Compares custom resources: a zero is a value, and order counts. */
+/** Compares custom resources. A zero differs from an absent field, and the order of lists matters. */
 class CustomComparison extends Comparison {
   readonly #applied: Readonly<Record<string, string>>
 
@@ -347,7 +346,7 @@ class CustomComparison extends Comparison {
   }
 
   protected override addDifference(path: Path, manifest: unknown, live: unknown): void {
-    // The controller or its webhook may remove an empty field.
+    // A controller or webhook may remove an empty field, so a missing empty field is no difference.
     const isEmpty = isZero(manifest) || isEmptyDeep(manifest)
     if (live === undefined && isEmpty && !Object.hasOwn(this.#applied, toPointer(path))) return
     super.addDifference(path, manifest, live)
@@ -408,13 +407,13 @@ function hasUnit(text: string): boolean {
   return /\d(?:[kMGTPE]i|[kMGTPEmun])$/.test(text)
 }
 
-/** Compares two quantities exactly (k8s.io/apimachinery pkg/api/resource, `Quantity`). */
+/** Whether two quantities are exactly equal (k8s.io/apimachinery pkg/api/resource, `Quantity`). */
 function isSameQuantity(a: string, b: string): boolean {
   const [left, right] = [nanosOf(a), nanosOf(b)]
   return left !== undefined && left === right
 }
 
-/** A quantity in billionths, the smallest unit; undefined for another text. Smaller fractions are rounded up, as by the server. */
+/** A quantity in billionths, the smallest unit. Rounds smaller fractions up, like the server. Undefined for other texts. */
 function nanosOf(text: string): bigint | undefined {
   const match = /^([+-]?)(\d{0,30})(?:\.(\d{0,30}))?(?:([kMGTPE]i|[kMGTPEmun])|[eE]([+-]?\d{1,2}))?$/.exec(text)
   if (match === null) return undefined
@@ -428,7 +427,7 @@ function nanosOf(text: string): bigint | undefined {
   return sign === '-' ? -value : value
 }
 
-/** Compares two durations as Go writes them: `8760h` and `8760h0m0s`. */
+/** Whether two durations are equal, in Go's notation: `8760h` equals `8760h0m0s`. */
 function isSameDuration(a: string, b: string): boolean {
   const [left, right] = [durationToMs(a), durationToMs(b)]
   return left !== undefined && left === right
@@ -439,7 +438,7 @@ function isSameMoment(ours: unknown, theirs: unknown): boolean {
   return !Number.isNaN(left) && left === right
 }
 
-/** `spec.replicas is 5, not 3`. Hashed values are not shown. */
+/** Describes a difference for messages: `spec.replicas is 5, not 3`. Does not show hashed values. */
 export function describeDifference({ path, manifest, live }: Difference): string {
   const field = describePath(path)
   const [ours, theirs] = [shownValue(manifest), shownValue(live)]
@@ -452,7 +451,7 @@ function removalText(field: string): string {
   return `${field} is set, and not in the file`
 }
 
-/** Whether a live object has a field that the file does not contain. */
+/** Whether only the live object contains the field. */
 function isOnlyLive({ manifest, live }: Difference): boolean {
   return manifest === undefined && live !== undefined
 }
@@ -467,35 +466,33 @@ function shownValue(value: unknown): string | undefined {
   return value.length > maxValueLength ? `${value.slice(0, maxValueLength)}…` : value
 }
 
-/*
- * The applier is the client that applied the manifest. It records what it applied: in an annotation or in `managedFields`.
- */
+/* The applier is the client that applied the manifest. The applier's record is in an annotation or in `managedFields`. */
 
 /** Labels and annotations that tools or the server add when a manifest is applied. */
 const toolMetadata =
   /^\/(?:metadata|spec\/template\/metadata)\/(?:labels|annotations)\/(?:app\.kubernetes\.io~1(?:instance|managed-by)$|argocd\.argoproj\.io~1|[\w.]+\.toolkit\.fluxcd\.io~1|meta\.helm\.sh~1|kapp\.k14s\.io~1|config\.k8s\.io~1|configmanagement\.gke\.io~1|kubernetes\.io~1metadata\.name$|deprecated\.daemonset|kubectl\.kubernetes\.io~1last|deployment\.kubernetes\.io~1|rollout-gate~1|objectset\.rio\.cattle\.io~1)/
 
-/** Whether what was applied last is equal to the file. */
+/** Whether the applier's record is equal to the manifest. */
 export function isEqualRecord({ differing, removed }: RecordComparison): boolean {
   return differing.length === 0 && removed.length === 0
 }
 
-/** How the record of an applier differs from a manifest. */
+/** The differences between the applier's record and a manifest. */
 export interface RecordComparison {
-  /** Sentences about the fields of the file that the record does not contain with this value. Empty if it has no values. */
+  /** Sentences about fields of the manifest with another value in the record. Empty if the record has no values. */
   readonly differing: readonly string[]
-  /** Sentences about the fields that were applied, but that the file does not contain. */
+  /** Sentences about fields that were applied, but that the manifest does not contain. */
   readonly removed: readonly string[]
-  /** Whether the record contains the values of the fields, not only which fields were written. */
+  /** Whether the record contains the values of the fields, not only their names. */
   readonly hasValues: boolean
-  /** The entry of the applier in `managedFields`. */
+  /** The applier's entry in `managedFields`. */
   readonly applier?: ManagedFields | undefined
 }
 
 /**
- * Compares a manifest with the record of its applier: `last-applied-configuration`, else the fields that a server-side
- * apply owns, else the fields that an update owns (Helm 3, `kubectl replace`). Undefined without a record, or without
- * the hashes of the manifest.
+ * Compares a manifest with the applier's record: the annotation `last-applied-configuration`, else the fields that a
+ * server-side apply owns, else the fields that an update owns (Helm 3, `kubectl replace`). Undefined if there is no
+ * record, or if the manifest has no hashes.
  */
 export function compareRecord(manifest: ManifestObject, live: KubeObject): RecordComparison | undefined {
   const { applied: ours } = manifest.metadata as KubeObject['metadata']
@@ -506,13 +503,13 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
   const client = managedFields.find(
     ({ operation, ownedFields = [] }) => operation === 'Update' && ownedFields.some(isLastApplied),
   )
-  // Another tool may have applied the object after kubectl.
+  // The annotation is stale if another tool applied the object later than kubectl.
   const isStale = appliers.some(
     ({ time = '', ownedFields = [] }) => time > (client?.time ?? '') && ownedFields.some(isOutsideMetadata),
   )
   if (applied !== undefined && !(client !== undefined && isStale))
     return { ...compareApplied(ours, applied), hasValues: true, applier: client }
-  // The operator of a custom resource and the controller of a Job update these objects too.
+  // In a custom resource or a Job, an update may come from the controller, so only server-side applies count.
   const mayBeOfServer = !isBuiltIn(manifest.apiVersion) || manifest.kind === 'Job'
   const applier = writerOfMostFields(Object.keys(ours), appliers.length > 0 || mayBeOfServer ? appliers : writers)
   if (applier === undefined) return undefined
@@ -521,8 +518,8 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
 }
 
 /**
- * The writer that owns the most fields of the file. `kubectl create` and `kubectl replace` count as one writer,
- * because the second owns only the fields that it changed.
+ * Finds the writer that owns the most fields of the manifest. `kubectl create` and `kubectl replace` count as one
+ * writer, because `kubectl replace` owns only the fields that it has changed.
  */
 function writerOfMostFields(ours: readonly string[], writers: readonly ManagedFields[]): ManagedFields | undefined {
   const isReplaced = ({ manager = '' }: ManagedFields) => /^kubectl-(?:create|replace)$/.test(manager)
@@ -557,10 +554,10 @@ function compareApplied(ours: Hashes, applied: Hashes): Pick<RecordComparison, '
   }
 }
 
-/** Returns a function that matches a field with one of these pointers, within such a field, or around one. */
+/** Creates a function that tests a pointer: whether one of the fields in `pointers` is equal, a parent or a child. */
 function createOwnershipTest(pointers: readonly string[]): (pointer: string) => boolean {
   const owned = pointers.filter((pointer) => !toolMetadata.test(pointer))
-  // A Secret has the texts of `stringData` in `data`.
+  // The server stores the texts of `stringData` in `data`.
   const exact = new Set(owned.map((pointer) => pointer.replace(/^\/stringData/, '/data')))
   const above = new Set([...exact].flatMap(prefixesOf))
   return (pointer) => above.has(pointer) || prefixesOf(pointer).some((prefix) => exact.has(prefix))
@@ -571,7 +568,7 @@ function prefixesOf(pointer: string): readonly string[] {
   return steps.slice(1).map((_, index) => steps.slice(0, index + 2).join('/'))
 }
 
-/** A sentence for each outermost field that was applied, but that the file does not contain. */
+/** Describes the applied fields that the manifest does not contain, by their outermost missing parent. */
 function describeRemovedFields(beyond: readonly string[], ours: readonly string[]): readonly string[] {
   const known = new Set(ours.flatMap(prefixesOf))
   const shortest = beyond.map((pointer) => prefixesOf(pointer).find((prefix) => !known.has(prefix)) ?? pointer)
@@ -579,12 +576,12 @@ function describeRemovedFields(beyond: readonly string[], ours: readonly string[
 }
 
 /**
- * The fields of a manifest that differ in the live object because another writer than the applier changed them. If the
- * record is equal to the file, admission made the differences in fields that the applier owns: these are left out.
+ * Finds the fields of a manifest that a writer other than the applier has changed in the live object. If the applier's
+ * record is equal to the manifest, fields that the applier owns are ignored: admission has changed them.
  */
 export function findDriftedFields(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
   if (isEncrypted(manifest)) return []
-  // A field that only the live object contains is no drift.
+  // A field that only the live object contains does not count as drift.
   const found = findDifferences(manifest, live).filter((difference) => !isOnlyLive(difference))
   const record = compareRecord(manifest, live)
   const { hasValues, applier } = record ?? {}
@@ -594,13 +591,9 @@ export function findDriftedFields(manifest: ManifestObject, live: KubeObject): r
   return found.filter(({ path }) => !owns(toPointer(path)))
 }
 
-/*
- * Manifests that can be compared.
- */
-
 /**
- * Prepares a manifest for comparison: `stringData` of a Secret becomes `data` in base64 (it is write-only, v1 `Secret`), and
- * secrets are redacted as in live objects. `metadata.applied` contains the hashes of the fields in the file.
+ * Prepares a manifest for comparison with live objects. Redacts secrets in the same way, and converts `stringData` of a
+ * Secret to `data`. `metadata.applied` of the result contains the hashes of the manifest's fields.
  */
 export function comparableManifest(manifest: ManifestObject, redactor: Redactor): ManifestObject {
   const object = redactor.redact(withServerEncoding(manifest) as unknown as KubeObject)
@@ -619,7 +612,7 @@ function withServerEncoding(manifest: ManifestObject): ManifestObject {
   return { ...(secret as ManifestObject), data: Object.keys(values).length === 0 ? undefined : values }
 }
 
-/** An object with one field, whose base64 values have the server's form: without line breaks, padded. Empty without values. */
+/** The field `name` of an object, with its base64 in the server's form: padded and without line breaks. */
 function withPaddedBase64(object: Fields, name: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
   const values = mapStrings(object[name], (text) => Buffer.from(text, 'base64').toString('base64'))
   return Object.keys(values).length === 0 ? {} : { [name]: values }
@@ -632,19 +625,19 @@ function mapStrings(values: unknown, map: (text: string) => string): Readonly<Re
   )
 }
 
-/** Whether SOPS has encrypted values of the file (https://github.com/getsops/sops). */
+/** Whether SOPS has encrypted values in the manifest (https://github.com/getsops/sops). */
 function isEncrypted(manifest: ManifestObject): boolean {
   return isObject((manifest as unknown as Fields)['sops'])
 }
 
 /**
- * Adds the comparable manifest to each target, for `await-change` in a live run and a replay. `redactor` must be that of
- * the live objects, to compare hashed values.
+ * Adds the comparable manifest to each target, for `await-change` in a live run or a replay. `redactor` must be the
+ * redactor of the live objects, so that hashed values can be compared.
  */
 export function withComparableManifests<P extends Plan>(plan: P, redactor: Redactor): P {
   const targets = plan.targets.map((target) => {
     const manifest = plan.manifests.get(nameKey(target))
-    // Values that SOPS has encrypted cannot be compared, so any new generation counts as the change.
+    // Encrypted values cannot be compared. Without a manifest, any new generation counts as the change.
     if (manifest === undefined || isEncrypted(manifest.object)) return target
     return { ...target, manifest: comparableManifest(manifest.object, redactor) }
   })

@@ -6,29 +6,31 @@ import { writtenLines } from '../input-types.ts'
 import { maxManifestBytes, maxManifestFiles } from '../thresholds.ts'
 import { exists, isInside } from '../workspace.ts'
 
+/* Finds and reads the files that the input `manifests` names. */
+
 interface ManifestFile {
-  /** Relative to the workspace, with slashes; absolute outside the workspace. */
+  /** The path relative to the workspace, with slashes. Outside the workspace, the absolute path. */
   readonly name: string
   readonly text: string
 }
 
 interface FoundFiles {
   readonly files: readonly ManifestFile[]
-  /** Lines with `!` that exclude no file. */
+  /** The lines with `!` that exclude no file. */
   readonly unusedExcludes: readonly { readonly line: number; readonly text: string }[]
   readonly mistakes: readonly Mistake[]
 }
 
-/** The files of a folder that `kubectl apply -f` reads: cli-runtime, pkg/resource/builder.go, `FileExtensions`. */
+/** The file extensions that `kubectl apply -f` reads in a folder (cli-runtime pkg/resource/builder.go, `FileExtensions`). */
 const manifestEnding = /\.(json|yaml|yml)$/
 
 /**
- * Reads the files that the lines name: files, folders, globs; `!` excludes, `#` comments. Never throws for invalid lines or files:
- * mistakes are collected. A folder stands for its own files, as for `kubectl apply -f` without `--recursive`: otherwise, objects
- * that were not applied would be `not-found`. An excluded folder stands for all files below it.
+ * Reads the files that the lines name: files, folders or globs, with `!` for excludes and `#` for comments. Never
+ * throws for invalid lines or files: mistakes are collected. A folder includes only its own files, like `kubectl apply
+ * -f` without `--recursive`. An excluded folder includes all files below it.
  *
- * Symbolic links must stay within the workspace: a pull request can add links, and the gate must not read and quote
- * other files of the machine. A path outside the workspace is read only if a line names it.
+ * A symbolic link must not leave the workspace, because a pull request can add links: the gate must not quote other
+ * files of the machine. Files outside the workspace are read only if a line names their path.
  */
 export function readManifestFiles(lines: string, workspace: string, input: string): FoundFiles {
   const mistakes: Mistake[] = []
@@ -77,7 +79,7 @@ interface FilePath {
   readonly real: string
 }
 
-/** The files that one line names. */
+/** Finds the files that one line names. */
 function findFiles(
   pattern: string,
   workspace: string,
@@ -101,7 +103,7 @@ function findFiles(
     addMistake(message)
   }
   const walk: Walk = { files: [], folders: new Set(), isRecursive, addMistake: addOwnMistake, workspace }
-  // A pattern such as k8s/** also matches files that are no manifests.
+  // A pattern like k8s/** also matches files that are not manifests, so their extension must match.
   const isNamed = !isGlob || !pattern.endsWith('*')
   for (const path of matches) {
     if (exists(path)) visitPath(path, linkBoundary(path, workspace), isNamed ? 'named' : 'matched', walk)
@@ -116,14 +118,14 @@ function findFiles(
 
 interface Walk {
   readonly files: FilePath[]
-  /** Visited folders. A folder is visited only once, because links may form a loop. */
+  /** The visited folders. Each folder is visited only once, because symbolic links may form a loop. */
   readonly folders: Set<string>
   readonly isRecursive: boolean
   readonly addMistake: AddMistake
   readonly workspace: string
 }
 
-/** @param how `named`: a line names the path; `matched`: its pattern matches it; `inside`: found in a folder */
+/** Adds a file, or the files of a folder. `how`: a line names the path, a glob matches the path, or a folder contains it. */
 function visitPath(path: string, boundary: string, how: 'named' | 'matched' | 'inside', walk: Walk): void {
   const { files, folders, isRecursive, addMistake, workspace } = walk
   const name = shownPath(path, workspace)
@@ -150,7 +152,7 @@ function visitPath(path: string, boundary: string, how: 'named' | 'matched' | 'i
   }
 }
 
-/** The folder within which symbolic links must stay: the workspace; for a path outside the workspace, the path's folder. */
+/** The folder that symbolic links must not leave: the workspace. For a path outside the workspace, the folder of the path. */
 function linkBoundary(path: string, workspace: string): string {
   if (isInside(workspace, path)) return realpathSync(workspace)
   return realpathSync(isFolder(path) ? path : dirname(path))
@@ -190,7 +192,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory()
   } catch {
-    // The caller reports the error when it reads the path.
+    // The caller reports the error when the path is read.
     return false
   }
 }

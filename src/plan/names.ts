@@ -1,11 +1,11 @@
 import { type AddMistake, quote } from '../errors.ts'
 
-/* Which names, namespaces and label selectors the API server accepts. */
+/* Checks names, namespaces and label selectors as the API server does. */
 
 /** An RFC 1123 label of any length. */
 export const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/
 
-/** Adds a mistake and returns false if `text` cannot be a namespace, that is, an RFC 1123 label. */
+/** Whether `text` is a valid namespace name (an RFC 1123 label). If not, adds a mistake. */
 export function checkNamespace(text: string, addMistake: AddMistake): boolean {
   if (text.length <= 63 && label.test(text)) return true
   addMistake(
@@ -15,8 +15,8 @@ export function checkNamespace(text: string, addMistake: AddMistake): boolean {
 }
 
 /**
- * Adds a mistake and returns false if no object of this API group can have the name `text`. Most names are RFC 1123 subdomains.
- * Two groups accept any segment of a URL path: `system:node`, an IP address (Kubernetes: "Object Names and IDs").
+ * Whether `text` is a valid name for objects of this API group. If not, adds a mistake. Most names are RFC 1123
+ * subdomains. Two groups accept any segment of a URL path, such as `system:node` (Kubernetes, "Object Names and IDs").
  */
 export function checkName(text: string, group: string, addMistake: AddMistake): boolean {
   if (group === 'rbac.authorization.k8s.io' || group === 'networking.k8s.io') {
@@ -43,7 +43,7 @@ interface Requirement {
   readonly values: readonly string[]
 }
 
-/** Adds a mistake and returns false if `text` is no label selector of kubectl: `app=shop,tier!=db,env in (prod, stage),!canary`. */
+/** Whether `text` is a label selector like `app=shop,tier!=db,env in (prod, stage),!canary`. If not, adds a mistake. */
 export function checkSelector(text: string, addMistake: AddMistake): boolean {
   const invalid = splitSelector(text).find((part) => parseRequirement(part) === undefined)
   if (invalid === undefined) return true
@@ -54,8 +54,8 @@ export function checkSelector(text: string, addMistake: AddMistake): boolean {
 }
 
 /**
- * Whether a valid label selector matches these labels (k8s.io/apimachinery pkg/labels: an absent label matches `!=` and
- * `notin`). An empty selector matches everything.
+ * Whether a valid label selector matches these labels. An absent label matches `!=` and `notin`, and an empty selector
+ * matches everything (k8s.io/apimachinery pkg/labels).
  */
 export function matchesSelector(selector: string, labels: Readonly<Record<string, string>>): boolean {
   return splitSelector(selector).every((part) => {
@@ -93,7 +93,7 @@ function parseRequirement(text: string): Requirement | undefined {
   return { key, operator: operator === '!=' || operator === 'notin' ? 'not-in' : 'in', values }
 }
 
-/** The words of a text as a set. */
+/** The words of a text, as a set. */
 export function wordSet(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/))
 }

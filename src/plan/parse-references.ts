@@ -12,24 +12,26 @@ import {
 import { type Flags, readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './target.ts'
 
+/* Reads references to targets, like `deployment/web`, from the input `resources` or the command line. */
+
 const bothInputsEmpty =
   'resources and manifests are both empty. Write one reference per line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.'
 
 /**
  * Reads the inputs `resources` and `manifests`. Never throws for invalid text: mistakes are collected.
- * @param workspace the folder that paths in `manifests` are relative to
+ * @param workspace the folder for relative paths in `manifests`
  */
 export async function readTargetInputs(
   { resources = '', manifests = '' }: Partial<Pick<Inputs, 'resources' | 'manifests'>>,
   workspace: string,
 ): Promise<ParsedReferences> {
   if (manifests.trim() === '') return parseReferences(resources, 'resources', { emptyMessage: bothInputsEmpty })
-  // Loaded when needed: the YAML parser costs start-up time.
+  // Loaded only for manifests: the YAML parser would delay the start.
   const { readManifests } = await import('./read-manifests.ts')
   return mergeReferences(parseReferences(resources, 'resources', { alone: false }), readManifests(manifests, workspace))
 }
 
-/** The references of two sources, in their order. */
+/** Joins the references of two sources, in this order. */
 export function mergeReferences(first: ParsedReferences, second: ParsedReferences): ParsedReferences {
   return {
     references: [...first.references, ...second.references],
@@ -49,29 +51,29 @@ const excludeInOutput =
 
 const tooManyReferences = `More than ${maxNamedObjects} resources are named. Use selectors (-l), or several gates.`
 
-/** A line of references, and where the user wrote it. */
+/** A line of references, and the place where the user wrote the line. */
 export interface ReferenceLine {
   readonly text: string
   readonly place: Place
-  /** The words, if a shell has split them already: an argument of the command line. */
+  /** The words of the line, if the reference comes from the command line, where a shell has split the words. */
   readonly words?: readonly string[]
 }
 
 interface ParseOptions {
-  /** Whether there is no other source of references: then at least one reference is required. */
+  /** Whether this is the only source of references. Then at least one reference is required. */
   readonly alone?: boolean
-  /** The mistake of an empty text. */
+  /** The message for a text without references. */
   readonly emptyMessage?: string
-  /** Flags for all references that do not have the same flag. They do not apply to excludes. */
+  /** Flags for all references. A reference's own flag has priority. Excludes do not get these flags. */
   readonly sharedFlags?: Flags
-  /** The flags that a line may have; by default all flags of a reference. */
+  /** The flags that a line may contain. By default, all flags of a reference. */
   readonly acceptedFlags?: readonly string[]
 }
 
 /**
- * Reads references, one per line: the arguments of `kubectl wait`, or a line of kubectl's output. Never throws:
+ * Reads references, one per line: arguments like those of `kubectl wait`, or a line of kubectl's output. Never throws:
  * mistakes are collected with their lines.
- * @param text the whole input, untrimmed for correct line numbers
+ * @param text the whole input, not trimmed, so that line numbers are correct
  * @param input the name of the input or file, for messages
  */
 export function parseReferences(text: string, input = 'resources', options: ParseOptions = {}): ParsedReferences {
@@ -84,8 +86,8 @@ export function splitReferenceLines(text: string, input: string): ReferenceLine[
 }
 
 /**
- * Reads references as `parseReferences` does, from lines of several places.
- * @param input the name of the input, for the mistake that no line names a resource
+ * Reads references like `parseReferences`, but from lines that may come from several places.
+ * @param input the name of the input, for mistakes without a line
  */
 export function parseReferenceLines(
   lines: readonly ReferenceLine[],
@@ -126,9 +128,8 @@ export function parseReferenceLines(
 }
 
 /**
- * Reads the words of one line.
- * @param words `deployment/web`, `--timeout=20m`; the first may begin with `!`
- * @returns one reference for each resource or selector, also if a flag has a mistake
+ * Reads the words of one line, such as `!deployment/web` or `deployment/web --timeout=20m`.
+ * @returns one reference for each resource or selector, even if a flag has a mistake
  */
 function parseReferenceWords(
   words: readonly string[],
@@ -169,12 +170,12 @@ function parseReferenceWords(
   if (exclude && (waitFor !== undefined || revisions.length > 0 || Object.keys(clocks).length > 0))
     addFlagMistake('An excluded resource takes no --for, no --revision and no clocks. Leave them out.')
   const selector = readSelector(flags, addFlagMistake)
-  // If a flag has a mistake, a word that seems to be missing may be the value of the flag.
+  // If a flag has a mistake, other mistakes are not reported: a missing word may be the value of the flag.
   const resources = readResourceArguments(named, selector, hasMistake ? () => {} : addMistake)
   return resources.map((resource) => ({ place, exclude, ...resource, ...values }))
 }
 
-/** Adds the shared flags to those of a reference: `-l` and `--all` only if the reference has a kind, but no name or selector. */
+/** Adds the shared flags to the flags of a reference. `-l` and `--all` are added only if the reference is a kind alone. */
 function withSharedFlags(own: Flags, [first, ...names]: readonly string[], shared: Flags): Flags {
   if (first === undefined) return own
   const selects = !own.has('selector') && !own.has('all') && names.length === 0 && !first.includes('/')
@@ -182,12 +183,12 @@ function withSharedFlags(own: Flags, [first, ...names]: readonly string[], share
   return new Map([...added, ...own])
 }
 
-/** What an argument names: a kind, with a name or a selector. */
+/** A resource in an argument: a kind, with a name or a selector. */
 type ResourceArg = Pick<Reference, 'kind' | 'name' | 'selector'>
 
 /**
- * Reads the forms of kubectl's arguments (k8s.io/cli-runtime pkg/resource, `ResourceTypeOrNameArgs`):
- * `TYPE/NAME TYPE/NAME`, `TYPE NAME NAME`, `TYPE,TYPE NAME`, and `TYPE,TYPE` with a selector.
+ * Reads resources in kubectl's forms (k8s.io/cli-runtime pkg/resource, `ResourceTypeOrNameArgs`): `TYPE/NAME
+ * TYPE/NAME`, `TYPE NAME NAME`, `TYPE,TYPE NAME`, and `TYPE,TYPE` with a selector.
  */
 function readResourceArguments(
   words: readonly string[],

@@ -194,7 +194,8 @@ function areBracketsClosed(path: string): boolean {
 
 /**
  * The mistakes of references whose timeout is longer than the gate's timeout, which ends them earlier.
- * @param gateMs the input `timeout` in milliseconds; undefined if not set: then the timeouts of the references can extend it
+ * @param gateMs the input `timeout` in milliseconds; undefined if not set: then the timeouts of the references can
+ * extend it
  * @returns a mistake for each of these references, in their order
  */
 export function findTimeoutMistakes(references: readonly Reference[], gateMs: number | undefined): readonly Mistake[] {

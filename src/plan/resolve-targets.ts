@@ -53,8 +53,8 @@ export interface MatchWait {
 }
 
 /**
- * How long a line with a selector waits for its first match, in milliseconds: the time of `await-change`, else the
- * time limit of the milestone `created`; at most the timeout of the line.
+ * How long a line with a selector waits for its first match, in milliseconds: the time of `await-change`, else the time
+ * limit of the milestone `created`; at most the timeout of the line.
  */
 export function matchLimitMs(
   { clocks }: Pick<Reference, 'clocks'>,

@@ -79,8 +79,9 @@ export function hasHash(revision: string): boolean {
 }
 
 /**
- * Whether a revision that an operator reports is the wanted one. A commit or digest may be shortened, and the text before it
- * does not count, as in `main@sha1:…`. A tag or version must be equal, except for the digits that Flux appends.
+ * Whether a revision that an operator reports is the wanted one. A commit or digest may be shortened, and the text
+ * before it does not count, as in `main@sha1:…`. A tag or version must be equal, except for the digits that Flux
+ * appends.
  */
 export function isWantedRevision(wanted: string, reported: string): boolean {
   if (wanted === reported) return true

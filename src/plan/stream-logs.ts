@@ -48,7 +48,8 @@ export function resolveStreamLogs(
  * Selects the targets whose logs are shown.
  * @param list returns the names of the objects that match the label selector of a request now
  * @returns the indexes of the selected targets
- * @throws UserError if a reference matches no target, or a target with `--for`, because the gate does not watch its pods
+ * @throws UserError if a reference matches no target, or a target with `--for`, because the gate does not watch its
+ * pods
  */
 export async function selectStreamedTargets(
   { resolved }: Resolution,

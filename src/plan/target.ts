@@ -218,8 +218,8 @@ export interface Manifest {
   readonly line: number
   readonly object: ManifestObject
   /**
-   * The line of a field: `['spec', 'template', 'spec', 'containers', { name: 'app' }, 'image']`. For a missing field, the
-   * line of its nearest parent.
+   * The line of a field: `['spec', 'template', 'spec', 'containers', { name: 'app' }, 'image']`. For a missing field,
+   * the line of its nearest parent.
    */
   readonly lineOf: (path: readonly PathStep[]) => number
 }
