@@ -1,6 +1,6 @@
 /* Saves memory for many objects: skips field sets when parsing JSON, and stores equal parts of objects only once. */
 
-/** The start of a field set in the JSON of an API server. Its JSON serializers write these two keys one after the other. */
+/** The start of a field set in the JSON of an API server, whose serializers always write these two keys together. */
 const fieldSetStart = Buffer.from('"fieldsType":"FieldsV1","fieldsV1":{')
 
 const [quote, backslash, open, close] = Buffer.from('"\\{}')

@@ -118,7 +118,7 @@ function explainPluginError(
   )
 }
 
-/** The last whole lines of an output. A longer last line keeps its start, because redaction finds secrets by their start. */
+/** The last whole lines of an output. A longer last line keeps its start: redaction finds secrets by their start. */
 function lastLines(output: string): string {
   if (output.length <= outputLimit) return output
   const lineEnd = output.indexOf('\n', output.length - outputLimit)

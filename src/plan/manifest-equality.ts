@@ -49,7 +49,7 @@ function comparedContent({ apiVersion: _, kind: __, status: ___, metadata, ...re
   return { metadata: { labels, annotations }, ...rest }
 }
 
-/** Scalar fields whose zero is not stored (`omitempty`, not a pointer). The server stores the default in place of a zero. */
+/** Scalar fields (`omitempty`, no pointer) whose zero the server does not store: it stores the default, if any. */
 const omittedZeros = wordSet(`
   readOnly stdin stdinOnce tty hostNetwork hostPID hostIPC publishNotReadyAddresses paused globalDefault minReadySeconds
   initialDelaySeconds hostPort value prefix subPath subPathExpr workingDir image medium fsType secretName hostname subdomain
@@ -413,7 +413,7 @@ function isSameQuantity(a: string, b: string): boolean {
   return left !== undefined && left === right
 }
 
-/** A quantity in billionths, the smallest unit. Rounds smaller fractions up, like the server. Undefined for other texts. */
+/** A quantity in billionths, the smallest unit. Rounds smaller fractions up, like the server. Undefined if invalid. */
 function nanosOf(text: string): bigint | undefined {
   const match = /^([+-]?)(\d{0,30})(?:\.(\d{0,30}))?(?:([kMGTPE]i|[kMGTPEmun])|[eE]([+-]?\d{1,2}))?$/.exec(text)
   if (match === null) return undefined

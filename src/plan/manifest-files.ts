@@ -21,7 +21,7 @@ interface FoundFiles {
   readonly mistakes: readonly Mistake[]
 }
 
-/** The file extensions that `kubectl apply -f` reads in a folder (cli-runtime pkg/resource/builder.go, `FileExtensions`). */
+/** The extensions of files that `kubectl apply -f` reads in a folder (cli-runtime pkg/resource, `FileExtensions`). */
 const manifestEnding = /\.(json|yaml|yml)$/
 
 /**
@@ -125,7 +125,7 @@ interface Walk {
   readonly workspace: string
 }
 
-/** Adds a file, or the files of a folder. `how`: a line names the path, a glob matches the path, or a folder contains it. */
+/** Adds a file, or the files of a folder. `how`: a line names the path, a glob matches it, or a folder contains it. */
 function visitPath(path: string, boundary: string, how: 'named' | 'matched' | 'inside', walk: Walk): void {
   const { files, folders, isRecursive, addMistake, workspace } = walk
   const name = shownPath(path, workspace)
@@ -152,7 +152,7 @@ function visitPath(path: string, boundary: string, how: 'named' | 'matched' | 'i
   }
 }
 
-/** The folder that symbolic links must not leave: the workspace. For a path outside the workspace, the folder of the path. */
+/** The folder that symbolic links must not leave: the workspace, or for a path outside of it the folder of the path. */
 function linkBoundary(path: string, workspace: string): string {
   if (isInside(workspace, path)) return realpathSync(workspace)
   return realpathSync(isFolder(path) ? path : dirname(path))

@@ -10,11 +10,13 @@ import { readManifestFiles } from './manifest-files.ts'
 import { checkName, checkNamespace } from './names.ts'
 import { describeAnnotation, type Manifest, type ParsedReferences, type Reference, type SkippedLine } from './target.ts'
 
+/* Reads manifests in YAML or JSON, with the lines of their fields. */
+
 /**
- * Reads the files of the input `manifests`: every object becomes a reference. Never throws: mistakes are collected with
+ * Reads the files of the input `manifests`. Every object becomes a reference. Never throws: mistakes are collected with
  * file and line.
  * @param lines files, folders and globs, one per line, relative to the workspace
- * @param workspace the absolute path
+ * @param workspace the absolute path of the workspace
  * @param input the name of the input in messages about its lines
  */
 export function readManifests(lines: string, workspace: string, input = 'manifests'): ParsedReferences {
@@ -29,8 +31,8 @@ export function readManifests(lines: string, workspace: string, input = 'manifes
 }
 
 /**
- * Reads manifests from standard input, also from the output of kubectl.
- * @param file the name of the text in messages and in the targets' source: `stdin`
+ * Reads manifests from standard input, which may be output of kubectl.
+ * @param file the name of the text in messages and in the source of targets: `stdin`
  */
 export function parseManifests(text: string, file: string): ParsedReferences {
   const printed = readPrintedObjects(text, file)
@@ -62,7 +64,7 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
   return { references, skipped, mistakes }
 }
 
-/** The reference to an object, or why it is skipped. */
+/** Converts an object to a reference, or to a skipped line with the reason. */
 function readManifest(
   { hasGeneratedName, ...manifest }: FoundObject,
   addMistake: (path: readonly PathStep[], message: string) => void,
@@ -84,14 +86,14 @@ function readManifest(
   return { place, exclude: false, kind: object.kind, name, namespace, ...settings, ...(hook && { hook }), manifest }
 }
 
-/** An object of a manifest. If the server generates the name, `metadata.name` is the beginning of the name: `migrate-…`. */
+/** An object in a manifest. If the server generates the name, `metadata.name` is its start: `migrate-…`. */
 type FoundObject = Manifest & { readonly hasGeneratedName?: true }
 
 type AddMistakeAt = (line: number, message: string) => void
 
 /**
- * Reads every object of a manifest file (YAML documents or JSON), also within lists, with its line. Never throws: an
- * invalid object or a template that is not rendered is a mistake.
+ * Reads every object in a manifest file (YAML documents or JSON), including the items of lists. Never throws: an
+ * invalid object or an unrendered template is a mistake.
  * @param file the name of the file, for messages
  */
 function readObjects(text: string, file: string, addMistake: AddMistakeAt): readonly FoundObject[] {
@@ -124,7 +126,7 @@ interface Reading extends Pick<Manifest, 'file' | 'lineOf'> {
   readonly addMistake: AddMistakeAt
 }
 
-/** Reads one object, or the items of a list. `inherited`: `apiVersion` and `kind` that the items of a typed list may lack. */
+/** Reads an object, or the items of a list. `inherited`: `apiVersion` and `kind` for items of a typed list. */
 function collectObjects(value: unknown, path: readonly PathStep[], inherited: Fields, reading: Reading): FoundObject[] {
   if (value === null || value === undefined) return []
   const { file, addMistake } = reading
@@ -149,14 +151,14 @@ function collectObjects(value: unknown, path: readonly PathStep[], inherited: Fi
   return checked === undefined ? [] : [{ file, line: lineOf(), lineOf, ...checked }]
 }
 
-/** Whether an object is a list, as from `kubectl get -o yaml`. A custom kind may end in List too. */
+/** Whether an object is a list of objects. The kind of a custom resource may end in `List` too, but has no `items`. */
 function isList({ kind, items }: Fields): boolean {
   return (
     kind === 'List' || (typeof kind === 'string' && kind.length > 4 && kind.endsWith('List') && Array.isArray(items))
   )
 }
 
-/** Why a kustomization must be rendered first; undefined for a manifest. */
+/** The message for a kustomization, which must be rendered first; undefined for another object. */
 function explainKustomization(file: string, { apiVersion, kind }: Fields): string | undefined {
   const isKustomization =
     (typeof apiVersion === 'string' && apiVersion.startsWith('kustomize.config.k8s.io/')) ||
@@ -166,7 +168,7 @@ function explainKustomization(file: string, { apiVersion, kind }: Fields): strin
     : undefined
 }
 
-/** The object, if its identifying fields are valid, with mistakes for those that are not; else undefined. */
+/** Checks the fields that identify an object. Returns undefined and adds mistakes if a field is invalid. */
 function checkObject(
   object: Fields,
   file: string,
@@ -212,7 +214,7 @@ function checkObject(
   return { object: { ...object, apiVersion, kind, metadata: named }, ...(isGenerated && { hasGeneratedName: true }) }
 }
 
-/** Whether a value is a placeholder of Helm, Jinja or envsubst. YAML reads `{{ .x }}` as nested mappings. */
+/** Whether a value has a placeholder of Helm, Jinja or envsubst. YAML reads `{{ .x }}` as nested mappings. */
 function hasPlaceholder(value: unknown): boolean {
   if (typeof value === 'string') return /\{\{|\{%|<%|\$\{|\$\(|^\$\w/.test(value)
   return isObject(value) && Object.keys(value).some((key) => /^\{.*\}$/s.test(key.trim()))
@@ -223,8 +225,8 @@ type YamlDocument =
   | { readonly error: { readonly line: number; readonly message: string } }
 
 /**
- * Makes each of several JSON objects a YAML document, because kubectl reads and prints JSON objects without a
- * separator. Line numbers stay if each object begins on its own line.
+ * Inserts a YAML document separator between JSON objects, because kubectl reads and prints JSON objects without
+ * separator. Line numbers stay the same if each object begins on its own line.
  */
 function separateJsonObjects(text: string): string {
   if (!/^\s*\{/.test(text)) return text
@@ -239,14 +241,14 @@ function separateJsonObjects(text: string): string {
 
 type Parsed = { readonly documents: ReturnType<typeof parseAllDocuments>; readonly lines: LineCounter }
 
-/** Maximum number of expanded aliases: nested aliases can make a small file expand to a huge value. */
+/** Maximum number of expanded aliases: with nested aliases, a small file can expand to a huge value. */
 const maxAliases = 1_000
 const maxNodes = 1_000_000
 const maxDepth = 200
 
 /**
- * The documents of a YAML file and the lines of their fields. The syntax tree needs 70 times the memory of the text, so
- * `release` frees the tree, and a later `lineOf` parses the text again.
+ * The documents of a YAML file, and the lines of their fields. The syntax tree needs 70 times the memory of the text.
+ * `freeSyntaxTree` frees this memory; a later call of `lineOf` then parses the text again.
  */
 class YamlSource {
   readonly #text: string
@@ -256,7 +258,7 @@ class YamlSource {
     this.#text = separateJsonObjects(text)
   }
 
-  /** The documents in order; an empty one has the value null. */
+  /** The documents in their order. The value of an empty document is null. */
   documents(): readonly YamlDocument[] {
     const { documents, lines } = this.#parse()
     return documents.map((document) => {
@@ -269,13 +271,13 @@ class YamlSource {
         checkSize(value)
         return { value }
       } catch (error) {
-        // An alias without its anchor, a recursive alias, or too many aliases.
+        // The document has an alias without anchor, a recursive alias, or too many aliases.
         return { error: { line: at(document.range?.[0] ?? 0), message: messageWithoutValues(error) } }
       }
     })
   }
 
-  /** The line of a field of a document, or of its nearest parent. */
+  /** The line of a field in a document. For a missing field, the line of its nearest parent. */
   lineOf(index: number, path: readonly PathStep[]): number {
     const { documents, lines } = this.#parse()
     const document = documents[index]
@@ -303,8 +305,8 @@ class YamlSource {
       lineCounter: lines,
       prettyErrors: false,
       logLevel: 'error',
-      // As in kubectl (sigs.k8s.io/yaml): 0644 is octal, yes and on are booleans, the last of equal keys is used; no
-      // timestamps and no numbers of base 60.
+      // As in kubectl (sigs.k8s.io/yaml): 0644 is octal, `yes` and `on` are booleans, and the last of duplicate keys
+      // wins. There are no timestamps and no numbers to base 60.
       version: '1.1',
       uniqueKeys: false,
       customTags: (tags) =>
@@ -338,7 +340,7 @@ function hasFields(map: { get(key: string): unknown }, fields: Readonly<Record<s
   return Object.entries(fields).every(([name, value]) => String(map.get(name)) === value)
 }
 
-/** @throws Error if the aliases of a document expand to too many values, or the value is nested too deep */
+/** Throws an error if the aliases of a document expand to too many values, or if the values are nested too deeply. */
 function checkSize(root: unknown): void {
   let nodes = 0
   const walk = (value: unknown, depth: number): void => {
@@ -349,7 +351,7 @@ function checkSize(root: unknown): void {
   walk(root, 0)
 }
 
-/** The message of an error as a sentence, without the values of the manifest that the message quotes. */
+/** The message of an error as a sentence. Omits quotes, which may contain values of the manifest. */
 function messageWithoutValues(error: unknown): string {
   const message = withoutQuotedText(errorText(error))
   return /[.!?]$/.test(message) ? message : `${message}.`

@@ -6,6 +6,8 @@ import { checkNamespace, checkSelector } from './names.ts'
 import { parseRevision, type WantedRevision } from './revision.ts'
 import { definedClocks, type Reference, type TargetClocks, type WaitFor } from './target.ts'
 
+/* Reads the flags of references, such as `--for` and `--timeout`. */
+
 const flagOptions = {
   all: { type: 'boolean' },
   for: { type: 'string' },
@@ -18,18 +20,18 @@ const flagOptions = {
   timeout: { type: 'string' },
 } as const
 
-/** The value of each flag. If `--revision` is given several times, its values are joined by line breaks. */
+/** The value of each flag. If a flag is given several times, line breaks separate its values. */
 export type Flags = ReadonlyMap<string, string>
 
-/** The flags that a line may contain. A flag with `multiple` may be given several times; line breaks join its values. */
+/** The flags that a line may contain. A flag with `multiple` may be given several times. */
 export type FlagOptions = Readonly<
   Record<string, { readonly type: 'boolean' | 'string'; readonly short?: string; readonly multiple?: boolean }>
 >
 
 /**
- * Separates flags from other words, in any order as for kubectl.
- * @param options by default the flags of a reference
- * @param owner what the flags belong to, for messages: `reference`
+ * Separates flags from other words, in any order, like kubectl.
+ * @param options the valid flags; by default, the flags of a reference
+ * @param owner the thing that has the flags, for messages: `reference`
  */
 export function splitFlags(
   args: string[],
@@ -46,7 +48,7 @@ export function splitFlags(
     if (token.kind !== 'option') continue
 
     const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined
-    // parseArgs reads `-web` as three flags; report the word as written.
+    // `parseArgs` reads `-web` as three flags. The message quotes the word as written.
     if (option === undefined) unknown.add((args[token.index] ?? token.rawName).split('=', 1)[0] ?? '')
     else readFlag(token, option, flags, addMistake)
   }
@@ -65,14 +67,14 @@ interface FlagToken {
   readonly inlineValue?: boolean | undefined
 }
 
-/** Adds the value of a known flag. */
+/** Adds the value of a valid flag, or a mistake. */
 function readFlag(
   { name, rawName, ...written }: FlagToken,
   { type, multiple }: FlagOptions[string],
   flags: Map<string, string>,
   addMistake: AddMistake,
 ): void {
-  // `-n=shop` means `-n shop`
+  // As in kubectl, `-n=shop` means `-n shop`.
   const inlineShort = written.inlineValue === true && !rawName.startsWith('--')
   const value = inlineShort ? written.value?.replace(/^=/, '') : written.value
   const earlier = flags.get(name)
@@ -88,7 +90,7 @@ function readFlag(
   }
 }
 
-/** The values of the flags; undefined for an absent or invalid flag. */
+/** Parses the values of the flags. The value of an absent or invalid flag is undefined. */
 export function readFlagValues(
   flags: Flags,
   addMistake: AddMistake,
@@ -116,7 +118,7 @@ export function readFlagValues(
   return { namespace, clocks, waitFor, ...(revisions && { revisions: checkRevisionSources(revisions, addMistake) }) }
 }
 
-/** Adds a mistake if a source has several revisions. Returns the revisions unchanged. */
+/** Adds a mistake if two revisions have the same source. Returns the revisions unchanged. */
 function checkRevisionSources(revisions: readonly WantedRevision[], addMistake: AddMistake): readonly WantedRevision[] {
   const sources = new Set(revisions.map(({ source }) => source))
   if (sources.size < revisions.length)
@@ -124,7 +126,7 @@ function checkRevisionSources(revisions: readonly WantedRevision[], addMistake: 
   return revisions
 }
 
-/** The label selector, empty for `--all`; undefined without either flag. */
+/** Reads the label selector, which is empty for `--all`. Undefined without both flags. */
 export function readSelector(flags: Flags, addMistake: AddMistake): string | undefined {
   const selector = flags.get('selector')
   const all = flags.has('all')
@@ -138,8 +140,8 @@ const waitForForms =
   "Write create, delete, condition=Ready, condition=Ready=False or jsonpath='{.status.phase}'=Running."
 
 /**
- * Reads the value of `--for` as `kubectl wait` does (k8s.io/kubectl pkg/cmd/wait): the default status of a condition is
- * `True`; a JSONPath needs neither braces nor the first dot, and without a value any value matches.
+ * Reads the value of `--for` like `kubectl wait` (k8s.io/kubectl pkg/cmd/wait). The default status of a condition is
+ * `True`. A JSONPath needs no braces and no first dot. A JSONPath without a value matches any value.
  */
 export function parseWaitFor(text: string, addMistake: AddMistake): WaitFor | undefined {
   const waitFor = readWaitFor(text)
@@ -163,7 +165,7 @@ function readCondition(text: string): WaitFor | undefined {
 }
 
 function readJsonPath(text: string): WaitFor | undefined {
-  // A single `=` ends the path; `==` belongs to a filter within it.
+  // A single `=` ends the path. `==` is part of a filter in the path.
   const parts = text.replaceAll('==', '\0').split('=')
   const [expression = '', value, ...more] = parts.map((part) => part.replaceAll('\0', '=='))
   const path = bracedPath(expression)
@@ -173,7 +175,7 @@ function readJsonPath(text: string): WaitFor | undefined {
   return unquoted === '' ? undefined : { type: 'jsonpath', path, value: unquoted }
 }
 
-/** `{.status.phase}` of `{.status.phase}`, `{status.phase}`, `.status.phase` and `status.phase`. */
+/** The path in the form `{.status.phase}`, also from `{status.phase}`, `.status.phase` or `status.phase`. */
 function bracedPath(expression: string): string | undefined {
   const inner = /^\{\.?([^{}]+)\}$|^\.?([^{}]+)$/.exec(expression)
   const path = inner?.[1] ?? inner?.[2]
@@ -193,10 +195,9 @@ function areBracketsClosed(path: string): boolean {
 }
 
 /**
- * The mistakes of references whose timeout is longer than the gate's timeout, which ends them earlier.
- * @param gateMs the input `timeout` in milliseconds; undefined if not set: then the timeouts of the references can
- * extend it
- * @returns a mistake for each of these references, in their order
+ * Finds references whose timeout is longer than the gate's timeout, so that the gate's timeout ends them.
+ * @param gateMs the input `timeout` in milliseconds; if undefined, the timeouts of references extend the gate's timeout
+ * @returns one mistake for each such reference
  */
 export function findTimeoutMistakes(references: readonly Reference[], gateMs: number | undefined): readonly Mistake[] {
   return references.flatMap(({ place, clocks, manifest, exclude }) => {
@@ -208,8 +209,8 @@ export function findTimeoutMistakes(references: readonly Reference[], gateMs: nu
 }
 
 /**
- * Why the timeout of a reference has no effect: the gate's timeout is shorter. Undefined if the timeout of the
- * reference has an effect. Both timeouts are in milliseconds; 0: no timeout.
+ * The message for a timeout of a reference that has no effect, because the gate's timeout is shorter; else undefined.
+ * Both timeouts are in milliseconds. 0 means no timeout.
  */
 function explainLongTimeout(timeoutMs: number | undefined, gateMs: number | undefined): string | undefined {
   if (timeoutMs === undefined || gateMs === undefined || gateMs === 0) return undefined

@@ -22,15 +22,15 @@ import {
   type Target,
 } from './target.ts'
 
-/* The second step from references to targets, after `resolve.ts`: matches of selectors, excludes, and flags. */
+/* Finds the objects of each reference: the second step from references to targets. `resolve.ts` is the first. */
 
 /** The targets of the gate. */
 export interface Plan {
-  /** In the order of the lines; empty if all lines were skipped or excluded. */
+  /** The targets, in the order of the lines. Empty if all lines were skipped or excluded. */
   readonly targets: readonly Target[]
-  /** Messages about how the lines were read, one sentence each. */
+  /** Messages about skipped lines, and about selectors and excludes without a match. */
   readonly notices: readonly string[]
-  /** Annotations that changed what is gated: `rollout-gate/skip of deployment/db`. */
+  /** Annotations that changed what is gated, such as `rollout-gate/skip of deployment/db`. */
   readonly annotations: readonly string[]
   /** The manifest of each target that has one, by `nameKey`. */
   readonly manifests: ReadonlyMap<string, Manifest>
@@ -43,7 +43,7 @@ type NamesOf = (selection: Selection) => readonly string[]
 
 type WaitInputs = Pick<Inputs, 'awaitChangeMs' | 'milestoneTimeoutsMs' | 'timeoutMs'>
 
-/** How a line with a selector waits for its first match, as a line with a name waits until the object is created. */
+/** How to wait for the first match of a selector. (For a name, the gate waits until the object is created.) */
 export interface MatchWait {
   readonly inputs: WaitInputs
   readonly clock: Clock
@@ -53,8 +53,8 @@ export interface MatchWait {
 }
 
 /**
- * How long a line with a selector waits for its first match, in milliseconds: the time of `await-change`, else the time
- * limit of the milestone `created`; at most the timeout of the line.
+ * How long a line with a selector waits for its first match, in milliseconds: the duration of `await-change`, else the
+ * time limit of the milestone `created`, but at most the timeout of the line.
  */
 export function matchLimitMs(
   { clocks }: Pick<Reference, 'clocks'>,
@@ -65,8 +65,8 @@ export function matchLimitMs(
 }
 
 /**
- * Finds the objects that each selection of a resolution matches. If a line matches nothing yet, waits for its first
- * match, and then until the number of matches has not changed for `selectorCompleteMs`.
+ * Lists the objects that each selector matches. If a selector matches nothing yet, waits for its first match, and then
+ * until the number of matches stays the same for `selectorCompleteMs`.
  * @param list returns the names of the objects that match a request now
  * @param wait by default, no line waits
  */
@@ -77,7 +77,7 @@ export async function matchSelections(
 ): Promise<NamesOf> {
   const names = new Map<string, readonly string[]>()
   const namesOf: NamesOf = (selection) => names.get(JSON.stringify(selection)) ?? []
-  /** Returns whether the number of matches has changed. */
+  /** Lists the objects. Returns whether the number of matches has changed. */
   const read = async (requests: readonly Selection[]) => {
     const changes = await Promise.all(
       requests.map(async (request) => {
@@ -119,15 +119,15 @@ function releaseKey({ release }: ResolvedReference): string {
   return JSON.stringify([release?.namespace, release?.name])
 }
 
-/** A reference with the names of its objects: its own, or those that its selector matches. */
+/** A reference with the names of its objects: the name in the reference, or the names that its selector matches. */
 interface MatchedReference extends ResolvedReference {
   readonly names: readonly string[]
 }
 
 /**
- * Resolves the targets. A target of two lines is gated once, in the place of the first line; see `combine`.
+ * Resolves the targets. If two lines name the same target, the target is gated once; see `combineDrafts`.
  * @param namesOf returns the names of the objects that one of `resolution.selections` matches
- * @param historyOf returns the history of a Helm release, if it is known
+ * @param historyOf returns the history of a Helm release, or undefined
  * @throws UserError if two lines have different flags for a target
  */
 export function resolveTargets(
@@ -159,7 +159,7 @@ export function resolveTargets(
   }
 }
 
-/** The targets of all lines without `!`, by key. */
+/** Collects the targets of all lines without `!`, by `targetKey`. */
 function collectDrafts(
   matched: readonly MatchedReference[],
   historyOf: (release: Release) => ReleaseHistory | undefined,
@@ -173,7 +173,7 @@ function collectDrafts(
     if (reference.exclude) return []
     const isMatched =
       names.length > 0 || asWritten.get(writtenSelectorKey(entry))?.some((other) => other.names.length > 0)
-    // A line without a match is a target without a name.
+    // A selector without a match becomes a target without a name.
     const all = isMatched || reference.waitFor?.type === 'delete' ? names : ['']
     const history = release && !excludedReleases.has(releaseKey(entry)) ? historyOf(release) : undefined
     const revision = history && draftOfRevision(entry, history, isMatched === true)
@@ -188,21 +188,21 @@ function collectDrafts(
   return byKey
 }
 
-/** The references with a selector, by `writtenKey`: `deploy,sts -l app=web` and `helm/web` have one reference for each kind. */
+/** Groups references by the selector that the user wrote: `deploy,sts -l app=web` has one reference for each kind. */
 function groupByWrittenSelector<T extends ResolvedReference>(matched: readonly T[]): ReadonlyMap<string, readonly T[]> {
   const selecting = matched.filter(({ reference }) => reference.selector !== undefined && !reference.exclude)
   return Map.groupBy(selecting, writtenSelectorKey)
 }
 
 /**
- * Identifies a selector that the user wrote: by the line, and by the Helm release, because a line may name several
- * releases. Several references have the same key if they come from the same written selector.
+ * The key of a selector that the user wrote. The key contains the line, and the Helm release, because a line may name
+ * several releases. References of several kinds have the same key if they come from the same selector.
  */
 function writtenSelectorKey({ reference, release }: ResolvedReference): string {
   return JSON.stringify([reference.place, release?.name])
 }
 
-/** The keys of the targets that a line with `!` excludes. For a whole kind: one key, with an empty name. */
+/** The keys of the targets that a line with `!` excludes. For a whole kind, the only key has an empty name. */
 function excludedKeys(entry: MatchedReference): readonly string[] {
   if (isKindExcluded(entry.reference)) return [nameKey(draftOf(entry, '').target)]
   return entry.names.map((name) => targetKey(draftOf(entry, name).target))
@@ -213,14 +213,14 @@ function annotatedManifest({ manifest }: Draft): Manifest | undefined {
   return manifest && annotationOf('for', manifest.object) !== undefined ? manifest : undefined
 }
 
-/** The annotation `rollout-gate/for` of the manifest, if it decides when the target is ready. */
+/** Describes the annotation `rollout-gate/for` of a manifest, if the annotation decides when the target is ready. */
 function describeAnnotatedWait(draft: Draft): readonly string[] {
   const manifest = annotatedManifest(draft)
   if (manifest === undefined || draft.target.waitFor === undefined) return []
   return [describeAnnotation('for', manifest.object)]
 }
 
-/** The message about an annotation `rollout-gate/for` of the manifest that a line in `resources` overrides. */
+/** The message about an annotation `rollout-gate/for` that has no effect, because a line in `resources` overrides it. */
 function unusedWaitNotice(draft: Draft): readonly string[] {
   const manifest = annotatedManifest(draft)
   if (manifest === undefined || draft.target.waitFor !== undefined) return []
@@ -228,7 +228,7 @@ function unusedWaitNotice(draft: Draft): readonly string[] {
   return [`${place}: rollout-gate/for is not used: ${shortName(manifest.object)} is also named without --for.`]
 }
 
-/** The messages about skipped lines, and about selectors and excludes without a match. */
+/** Creates the messages about skipped lines, and about selectors and excludes without a match. */
 function createNotices(
   parsed: ParsedReferences,
   matched: readonly MatchedReference[],
@@ -247,9 +247,8 @@ function createNotices(
 }
 
 /**
- * The notice about the kinds of which a line's selector matches no object. There is none if the selector matches
- * objects of every kind. If it matches nothing at all, the target is `not-found`, and there is a notice only with
- * `--for=delete`.
+ * The notice about the kinds of a selector that have no match. If no kind has a match, the target is reported as
+ * `not-found`, and there is a notice only for `--for=delete`.
  */
 function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[] {
   const unmatched = entries.filter(({ names }) => names.length === 0)
@@ -259,13 +258,13 @@ function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[
   const at = describePlace(place)
   if (unmatched.length === entries.length)
     return waitFor?.type === 'delete' ? [`${at}: nothing matches, so nothing is left to be deleted.`] : []
-  // A release contains objects of few kinds.
+  // No notice: a release contains objects of few kinds only.
   if (first.release !== undefined) return []
   const kinds = unmatched.map(({ resource }) => `no ${resource.kind.toLowerCase()}`).join(' and ')
   return [`${at}: ${kinds} matches ${selector ? `-l ${selector}` : '--all'}.`]
 }
 
-/** The mistake of an object that its manifest excludes, if nothing else is left to gate. */
+/** The mistake for a skipped object of a manifest, if nothing else remains to gate. */
 function nothingLeftMistake({ place, text, annotation, hasGeneratedName }: SkippedLine): MistakeWithReason[] {
   const mistake = (why: string) => [{ ...place, message: `Nothing is left to gate: ${why}` }]
   if (hasGeneratedName)
@@ -274,21 +273,21 @@ function nothingLeftMistake({ place, text, annotation, hasGeneratedName }: Skipp
   return mistake(`rollout-gate/skip excludes ${text}. Remove the annotation, or name in resources what must be ready.`)
 }
 
-/** Identifies a target, whatever its API version. A selector without a match is a target too. */
+/** The key of a target, without its API version. Contains the selector, because a selector without match is a target. */
 function targetKey(target: Target): string {
   return `${nameKey(target)} ${target.selector ?? ''}`
 }
 
-/** A target as one line selects it, before `combine`. */
+/** A target from a single line. `combineDrafts` combines the drafts of several lines. */
 interface Draft {
   readonly target: Target
   readonly place: Place
-  /** Whether a line contains the name of the target, not a selector. */
+  /** Whether the line contains the name of the target, not a selector. */
   readonly byName: boolean
   readonly manifest: Manifest | undefined
 }
 
-/** The name of a revision of a release: `web.v7`. */
+/** The name of a Helm revision as a target: `web.v7`. */
 function revisionName(
   { name, namespace }: ReleaseHistory,
   number: number | undefined,
@@ -298,8 +297,8 @@ function revisionName(
 }
 
 /**
- * The target for the last revision of a release, if that revision is pending or has failed, or if the release has no
- * other target. Undefined if none is needed.
+ * Creates the target for the last revision of a release. The target is needed if the revision is pending or has failed,
+ * or if the release has no other target; else undefined.
  */
 function draftOfRevision(
   { reference: { clocks, waitFor, place }, release }: ResolvedReference,
@@ -314,8 +313,9 @@ function draftOfRevision(
 }
 
 /**
+ * Creates the draft of one object.
  * @param name empty for a selector without a match; then the target of a Helm release is the release itself
- * @param history of the release
+ * @param history the history of the release, if the object belongs to one
  */
 function draftOf(
   { reference, resource, namespace, release }: ResolvedReference,
@@ -346,8 +346,8 @@ function draftOf(
 }
 
 /**
- * Combines the drafts of a target that several lines select. The flags are those of a line with the target's name, else
- * of a line with a selector. Different flags in two such lines are a mistake.
+ * Combines the drafts of a target that several lines select. The flags come from a line with the target's name, else
+ * from a line with a selector. If two such lines have different flags, adds a mistake.
  */
 function combineDrafts(first: Draft, further: readonly Draft[], mistakes: MistakeWithReason[]): Draft {
   if (further.length === 0) return first
@@ -360,7 +360,7 @@ function combineDrafts(first: Draft, further: readonly Draft[], mistakes: Mistak
         line: manifest.line,
         message: describeDuplicate(manifest, ofManifest.manifest),
       })
-  // If the user names the object, the annotation `rollout-gate/for` of its manifest does not count.
+  // If the user names the object in a line, the annotation `rollout-gate/for` of its manifest has no effect.
   const isWritten = drafts.some(({ byName, manifest, target }) => byName && !manifest && !target.applied)
   const flagsOf = ({ manifest, target: { clocks, waitFor, revisions } }: Draft) => ({
     clocks,

@@ -21,42 +21,41 @@ import { checkName, checkNamespace } from './names.ts'
 import { hasRevisions } from './revision.ts'
 import type { ParsedReferences, Reference, WaitFor } from './target.ts'
 
-/* The first step from references to targets: the kind of each reference. The second is `resolve-targets.ts`. */
+/* Finds the kind of each reference: the first step from references to targets. `resolve-targets.ts` is the second. */
 
-/** Values for references that do not contain them. */
+/** Default values for references, and the milestones of each kind. */
 export interface PlanDefaults {
   /** The input `namespace`, else the namespace of the kubeconfig's context. */
   readonly namespace: string
-  /** The milestones of the input `milestone-timeouts`. */
+  /** The milestones in the input `milestone-timeouts`. */
   readonly milestones: readonly string[]
   milestonesOf(kind: KindName): readonly string[]
-  /** Whether a reference to a Helm release selects the objects of a kind; by default, such a reference is a mistake. */
+  /** Whether a Helm release selects objects of a kind. If undefined, a reference to a release is a mistake. */
   isInRelease?(kind: KindName): boolean
 }
 
-/** For references of other inputs than `resources`, whose namespaces and milestones are not read here. */
+/** The defaults for references in `http-checks` and `stream-logs`, which need no namespace and no milestones here. */
 export const noDefaults: PlanDefaults = { namespace: 'default', milestones: [], milestonesOf: () => [] }
 
-/** A reference with its resource type on the server. */
+/** A reference, and its resource type on the server. */
 export interface ResolvedReference {
   readonly reference: Reference
   readonly resource: ApiResource
   readonly namespace: string | undefined
-  /** Set if the reference names a Helm release: it selects the objects of this release and kind. */
+  /** Set if the reference names a Helm release. Then the reference selects objects of this release and kind. */
   readonly release?: Release
 }
 
-/** All references with their resource types, before the selectors are matched. */
+/** All references with their resource types. The objects that selectors match are not yet known. */
 export interface Resolution {
   readonly parsed: ParsedReferences
   readonly resolved: readonly ResolvedReference[]
-  /** The list requests of all selectors, without duplicates. They return the objects that are targets. */
+  /** The list requests of all selectors, without duplicates. */
   readonly selections: readonly Selection[]
 }
 
 /**
- * Finds the kind of each reference among the kinds of the server and the kinds that CustomResourceDefinitions in the
- * manifests define.
+ * Finds the kind of each reference among the kinds of the server and of the CustomResourceDefinitions in the manifests.
  * @param resources the server's resource types, in the order of discovery
  * @throws UserError with every mistake in the lines, kinds, names and milestones
  */
@@ -85,7 +84,7 @@ export function resolveReferences(
     }
     checkWaitFor(reference.waitFor, resource, addMistake)
     checkRevisions(reference, resource, addMistake)
-    // The name in a manifest was checked when it was read.
+    // The name in a manifest was checked when the manifest was read.
     if (name !== undefined && manifest === undefined) checkName(name, resource.group, addMistake)
     checkMilestones(Object.keys(reference.clocks.milestoneTimeoutsMs ?? {}), [resource], defaults, addMistake)
     const namespace = resource.namespaced ? (reference.namespace ?? defaults.namespace) : undefined
@@ -101,13 +100,13 @@ export function resolveReferences(
     )
   throwMistakes(mistakes)
 
-  // `!secret --all` excludes every reference to a Secret, also without permission to list Secrets.
+  // `!secret --all` works without permission to list Secrets: for a whole kind, no list is needed.
   const selecting = resolved.filter(({ reference }) => reference.selector !== undefined && !isKindExcluded(reference))
   const selections = new Map(selecting.map(listRequest).map((request) => [JSON.stringify(request), request]))
   return { parsed, resolved, selections: [...selections.values()] }
 }
 
-/** Resolves a reference to a Helm release: to one selector for each kind that the release may contain. */
+/** Resolves a reference to a Helm release. The result is one reference for each kind that the release may contain. */
 function resolveRelease(
   reference: Reference,
   resources: readonly ApiResource[],
@@ -138,7 +137,7 @@ function resolveRelease(
   }))
 }
 
-/** The kind of a reference, or why the kind cannot be gated. The `apiVersion` of a manifest must match exactly. */
+/** Finds the kind of a reference, or explains why the kind cannot be gated. For a manifest, `apiVersion` must be equal. */
 function findGateableKind(
   { kind: word, manifest }: Reference,
   resources: readonly ApiResource[],
@@ -156,7 +155,7 @@ function findGateableKind(
   return resource
 }
 
-/** Rejects a `--for` that would never match, because values of ConfigMaps and Secrets are redacted on arrival. */
+/** Adds a mistake for a `--for` that can never match, because the values of ConfigMaps and Secrets are redacted. */
 function checkWaitFor(waitFor: WaitFor | undefined, { group, kind }: ApiResource, addMistake: AddMistake): void {
   const isRedacted = group === '' && (kind === 'ConfigMap' || kind === 'Secret')
   if (!isRedacted || waitFor?.type !== 'jsonpath' || waitFor.value === undefined) return
@@ -190,7 +189,7 @@ function checkMilestones(
   }
 }
 
-/** Whether a reference excludes all objects of its kind and namespace. */
+/** Whether a reference is an exclude for all objects of its kind and namespace. */
 export function isKindExcluded({ exclude, selector }: Reference): boolean {
   return exclude && selector === ''
 }

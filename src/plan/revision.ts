@@ -2,32 +2,34 @@ import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
 import { type AddMistake, quote } from '../errors.ts'
 
-/** A revision that an operator must have deployed (`--revision`). */
+/* Parses and compares revisions that GitOps operators deploy (`--revision`). */
+
+/** A revision that an operator must have deployed. */
 export interface WantedRevision {
-  /** The source of the revision: the name, the position as Argo CD counts (from 1), or the chart. Absent: any source. */
+  /** The source of the revision: its name, its chart, or its position, counted from 1 as in Argo CD. Absent: any source. */
   readonly source?: string
-  /** A commit, a tag, the version of a chart, or a digest, as the user wrote it. */
+  /** A commit, tag, chart version or digest, as the user wrote it. */
   readonly revision: string
-  /** The commits before the revision and after it; absent if the checkout does not contain the revision. */
+  /** The commits before the revision (`older`) and after it (`newer`). Absent if the checkout lacks the revision. */
   readonly older?: readonly string[]
   readonly newer?: readonly string[]
 }
 
-/** The kinds that deploy revisions of a source, by group and kind. */
+/** The kinds of GitOps operators that deploy revisions, as group and kind. */
 const revisionKinds: ReadonlySet<string> = new Set([
   'argoproj.io/Application',
   'kustomize.toolkit.fluxcd.io/Kustomization',
   'helm.toolkit.fluxcd.io/HelmRelease',
 ])
 
-/** Whether `--revision` applies to objects of this kind: an operator deploys a revision of a source for each. */
+/** Whether `--revision` applies to objects of this kind. */
 export function hasRevisions({ apiVersion, kind }: KindName): boolean {
   return revisionKinds.has(`${groupOf(apiVersion)}/${kind}`)
 }
 
+/** Matches names that move to each new commit. An operator may report such a name while it deploys an older commit. */
 /**
- * Names of branches and tags that move with each commit: an operator may report them for the commit before the wanted
- * one.
+ * Matches names that move to each new commit. An operator may report such a name while it deploys an older commit.
  */
 const movingNames = /^(?:HEAD|main|master|develop|trunk|latest|refs\/heads\/.*)$/
 
@@ -44,20 +46,21 @@ export function parseRevision(text: string, addMistake: AddMistake): WantedRevis
   return undefined
 }
 
-/** The parts of a revision: `main@sha1:a1b2c3d`, `main/a1b2c3d`, `a1b2c3d`, `1.4.2+0123456789ab`, `v1.4.2@sha256:…`. */
+/** The parts of a revision such as `main@sha1:a1b2c3d`, `main/a1b2c3d`, `a1b2c3d` or `1.4.2+0123456789ab`. */
 interface RevisionParts {
   /** The branch, the tag or the version. */
   readonly name: string
-  /** The hexadecimal digits of the commit or digest, in lower case; empty if there is none. */
+  /** The hexadecimal digits of the commit or digest, in lower case. Empty without a commit or digest. */
   readonly hash: string
 }
 
-/** A commit, or the algorithm and digits of a digest. A commit may be shortened to 7 digits. */
+/** Matches a commit, or a digest with its algorithm. A commit may be shortened to 7 digits. */
 const hashPattern = /^(?:sha\d+:)?([0-9a-f]{7,128})$/i
 
 /**
- * What Flux appends to the version of a chart: 12 digits of its digest or commit, and a generation if the chart has
- * values files (https://github.com/fluxcd/source-controller/blob/v1.9.6/internal/controller/helmchart_controller.go).
+ * Matches a chart version with the suffix that Flux appends: 12 digits of the digest or commit, and a generation if
+ * there are values files
+ * (https://github.com/fluxcd/source-controller/blob/v1.9.6/internal/controller/helmchart_controller.go).
  */
 const fluxSuffix = /^(.+)\+(?:([0-9a-f]{12})(?:\.\d+)?|\d+)$/
 
@@ -68,40 +71,39 @@ function partsOf(revision: string): RevisionParts {
   return { name: (hash === '' ? revision : name).replace(/^refs\/(?:heads|tags)\//, ''), hash }
 }
 
-/** The name of a revision that git accepts: `a1b2c3d` of `main@sha1:a1b2c3d`; without a commit, the whole revision. */
+/** The name of a revision for git: `a1b2c3d` for `main@sha1:a1b2c3d`. Without a commit, the whole revision. */
 export function gitNameOf(revision: string): string {
   return partsOf(revision).hash || revision
 }
 
-/** Whether a revision contains a commit or a digest, which always names the same content. */
+/** Whether a revision contains a commit or digest, which always stands for the same content. */
 export function hasHash(revision: string): boolean {
   return partsOf(revision).hash !== ''
 }
 
 /**
- * Whether a revision that an operator reports is the wanted one. A commit or digest may be shortened, and the text
- * before it does not count, as in `main@sha1:…`. A tag or version must be equal, except for the digits that Flux
- * appends.
+ * Whether an operator reports the wanted revision. A commit or digest may be shortened, and a branch or tag before it
+ * is ignored (`main@sha1:…`). A tag or version must be equal, but digits that Flux appends are ignored.
  */
 export function isWantedRevision(wanted: string, reported: string): boolean {
   if (wanted === reported) return true
   const [want, report] = [partsOf(wanted), partsOf(reported)]
   const [, version, digits] = fluxSuffix.exec(reported) ?? []
-  // If Flux appends digits, it writes the version without its `v`.
+  // If Flux appends digits, Flux also removes the `v` from the version.
   if (want.hash === '') return want.name !== '' && [report.name, version, version && `v${version}`].includes(want.name)
   if (report.hash.startsWith(want.hash) || (digits && want.hash.startsWith(digits))) return true
-  // A wanted tag may consist of hexadecimal digits, so it looks like a commit.
+  // A tag of hexadecimal digits looks like a commit.
   return wanted === report.name
 }
 
-/** A revision for people: `a1b2c3d (main)`, `a1b2c3d`, `1.4.2`. Raw text: renderers escape it. */
+/** A revision as short text: `a1b2c3d (main)`, `a1b2c3d` or `1.4.2`. Renderers must escape this text. */
 export function shortRevision(revision: string): string {
   const { name, hash } = partsOf(revision)
   if (hash === '' || fluxSuffix.test(revision)) return name
   return name === '' ? hash.slice(0, 7) : `${hash.slice(0, 7)} (${name})`
 }
 
-/** Whether a reported commit is older or newer than the wanted one; undefined if the checkout does not show this. */
+/** Whether a reported commit is older or newer than the wanted revision; undefined if the checkout contains neither. */
 export function ageByCheckout(
   { older = [], newer = [] }: WantedRevision,
   reported: string,
@@ -114,7 +116,7 @@ export function ageByCheckout(
 
 const versionPattern = /^v?(\d+)\.(\d+)\.(\d+)(?:-([\w.-]+))?(?:\+.*)?$/
 
-/** Whether a version is lower than another one; undefined unless both are versions like `1.4.2` or `1.4.2@sha256:…`. */
+/** Whether version `one` is lower than version `other`; undefined if one of them is not a version like `1.4.2`. */
 export function isLowerVersion(one: string, other: string): boolean | undefined {
   const [a, b] = [versionPattern.exec(partsOf(one).name), versionPattern.exec(partsOf(other).name)]
   if (a === null || b === null) return undefined
@@ -122,6 +124,6 @@ export function isLowerVersion(one: string, other: string): boolean | undefined 
     const difference = Number(a[part]) - Number(b[part])
     if (difference !== 0) return difference < 0
   }
-  // A pre-release comes before its release; two pre-releases are not compared.
+  // A pre-release is lower than its release. Two pre-releases are not compared.
   return (a[4] === undefined) === (b[4] === undefined) ? undefined : a[4] !== undefined
 }

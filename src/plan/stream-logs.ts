@@ -6,11 +6,13 @@ import { parseReferences } from './parse-references.ts'
 import { listRequest, noDefaults, type Resolution, type ResolvedReference, resolveReferences } from './resolve.ts'
 import { displayName, type ParsedReferences, type Reference, type Target } from './target.ts'
 
+/* Reads the input `stream-logs` and selects the targets whose logs are shown. */
+
 const input = 'stream-logs'
 
 /**
- * Reads the references of `stream-logs`, in the form of `resources`. Each reference selects targets, in all namespaces
- * or in its own. `--for` and timeouts are mistakes.
+ * Reads the references of `stream-logs`, which look like those of `resources`. A reference without a namespace selects
+ * targets in all namespaces. `--for` and timeouts are mistakes.
  */
 export function parseStreamLogs(text: string): Pick<ParsedReferences, 'references' | 'mistakes'> {
   const { references, mistakes } = parseReferences(text, input, { alone: text.trim() !== '' })
@@ -25,7 +27,7 @@ export function parseStreamLogs(text: string): Pick<ParsedReferences, 'reference
 
 /**
  * Finds the kinds of the references.
- * @param hasPods whether the gate watches the pods of a kind
+ * @param hasPods returns whether the gate watches the pods of a kind
  * @throws UserError with every mistake in the kinds and names, and for kinds without pods
  */
 export function resolveStreamLogs(
@@ -46,10 +48,9 @@ export function resolveStreamLogs(
 
 /**
  * Selects the targets whose logs are shown.
- * @param list returns the names of the objects that match the label selector of a request now
+ * @param list returns the names of the objects that match a request now
  * @returns the indexes of the selected targets
- * @throws UserError if a reference matches no target, or a target with `--for`, because the gate does not watch its
- * pods
+ * @throws UserError if a reference matches no target, or matches a target with `--for`, whose pods are not watched
  */
 export async function selectStreamedTargets(
   { resolved }: Resolution,
@@ -61,7 +62,7 @@ export async function selectStreamedTargets(
   const indexesOf = (entry: ResolvedReference) => matches.get(entry) ?? []
   const excluded = new Set(resolved.filter(({ reference }) => reference.exclude).flatMap(indexesOf))
   const included = resolved.filter(({ reference }) => !reference.exclude)
-  // A selector for several kinds, as `deploy,sts -l app=web`, needs a match in one kind only.
+  // A selector for several kinds, like `deploy,sts -l app=web`, needs a match for only one of the kinds.
   const together = Map.groupBy(included, ({ reference: { place, kind, name }, release }) =>
     JSON.stringify([place, ...(name === undefined ? [release?.name] : [kind, name])]),
   )
@@ -82,7 +83,7 @@ export async function selectStreamedTargets(
   return selected
 }
 
-/** The indexes of the targets that a reference matches, in its namespace or in all. */
+/** The indexes of the targets that a reference matches. Without a namespace, in all namespaces. */
 async function matchingIndexes(
   entry: ResolvedReference,
   targets: readonly Target[],
@@ -96,13 +97,13 @@ async function matchingIndexes(
   for (const namespace of new Set(candidates.map(([, target]) => target.namespace ?? ''))) {
     names.set(namespace, await list(listRequest({ ...entry, namespace })))
   }
-  // A selector of `resources` without a match is a separate target, which the gate reports.
+  // A selector in `resources` without a match is a target too. An equal selector here matches this target.
   return candidates
     .filter(([, it]) => it.selector === selector || names.get(it.namespace ?? '')?.includes(it.name))
     .map(([index]) => index)
 }
 
-/** The targets of a reference's kind, or its Helm release, with their indexes; only in its namespace, if it has one. */
+/** The targets with the kind, Helm release and namespace of a reference, each with its index. */
 function candidatesOf(
   { reference, resource, release }: ResolvedReference,
   targets: readonly Target[],
@@ -115,7 +116,7 @@ function candidatesOf(
   )
 }
 
-/** @param entries what one written reference resolved to: an entry for each of its kinds */
+/** The message for a reference without a match. `entries`: the resolved references, one for each of its kinds. */
 function explainNoMatch(entries: readonly [ResolvedReference, ...ResolvedReference[]]): string {
   const [{ reference, release }] = entries
   const { name = release?.name ?? '', selector, namespace } = reference
@@ -125,7 +126,7 @@ function explainNoMatch(entries: readonly [ResolvedReference, ...ResolvedReferen
   return `${shown}${where} is not among the gated resources. Name it in resources, too.`
 }
 
-/** Why the pods of a target are not watched; undefined if they are. */
+/** Explains why the pods of a target are not watched; undefined if the pods are watched. */
 function explainUnwatchedPods(target: Target): string | undefined {
   const { kind, waitFor } = target
   if (waitFor === undefined || (kind === 'Pod' && waitFor.type !== 'delete')) return undefined

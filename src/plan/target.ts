@@ -4,33 +4,33 @@ import { groupOf, type ObjectName, shortName } from '../cluster/objects.ts'
 import type { Mistake, Place } from '../errors.ts'
 import type { WantedRevision } from './revision.ts'
 
-/* What is gated: targets, the references and manifests that name them, and their names in texts. */
+/* The types of targets, references and manifests, and the names of targets in texts. */
 
-/** The source of a target: a line of an input or of a manifest file. A target that an argument names has none. */
+/** The line of an input or manifest file that names a target. A target from the command line has no source. */
 export interface Source {
-  /** `resources` or the manifest's path, relative to the workspace. */
+  /** `resources`, or the path of the manifest relative to the workspace. */
   readonly file: string
-  /** Counted from 1. */
+  /** The number of the line, counted from 1. */
   readonly line: number
 }
 
-/** The user's definition of ready, as for `kubectl wait --for`. */
+/** The user's definition of ready, like `kubectl wait --for`. */
 export type WaitFor =
   | { readonly type: 'condition'; readonly condition: string; readonly status: string }
   | { readonly type: 'jsonpath'; readonly path: string; readonly value?: string }
   | { readonly type: 'create' }
   | { readonly type: 'delete' }
 
-/** Time limits of a target in milliseconds; 0: no limit. If one is absent, the limit of the gate applies. */
+/** Time limits of a target, in milliseconds. 0 means no limit. For an absent limit, the limit of the gate applies. */
 export interface TargetClocks {
   readonly timeoutMs?: number
   readonly stallTimeoutMs?: number
   readonly milestoneTimeoutsMs?: Readonly<Record<string, number>>
-  /** The maximum age of the target's version at the gate's start (`require-change`). */
+  /** The maximum age of the target's version when the gate starts (`require-change`). */
   readonly requireChangeMs?: number
 }
 
-/** Omits undefined limits, so that in a spread they do not replace defined limits. */
+/** Omits undefined limits, so that they do not replace defined limits when objects are spread. */
 export function definedClocks(clocks: TargetClocks): TargetClocks {
   return Object.fromEntries(Object.entries(clocks).filter(([, value]) => value !== undefined))
 }
@@ -42,15 +42,15 @@ export interface ReleaseHistory {
   readonly revisions: readonly ReleaseRevision[]
 }
 
-/** A revision of a Helm release, by the labels of its Secret. */
+/** A revision of a Helm release, read from the labels of its Secret. */
 export interface ReleaseRevision {
   readonly number: number
   readonly status: string
-  /** When Helm began the revision, as a timestamp of the server. */
+  /** When Helm created the revision: a timestamp of the server. */
   readonly createdAt?: string | undefined
 }
 
-/** An object of a manifest; only these fields were validated. */
+/** An object in a manifest. Only the fields with a type here are validated. */
 export interface ManifestObject {
   readonly apiVersion: string
   readonly kind: string
@@ -58,43 +58,43 @@ export interface ManifestObject {
   readonly [field: string]: unknown
 }
 
-/** What makes an object of a manifest a hook of Helm or Argo CD, as `annotation=value`. */
+/** The annotations that make an object a hook of Helm or Argo CD, as `annotation=value`. */
 export interface Hook {
   readonly annotation: string
-  /** Set if the tool removes the object after success. */
+  /** The annotation because of which the tool removes the object after success. */
   readonly removal?: string
-  /** A deploy does not run the hook, but another command does, such as `helm test`. The object is no target. */
+  /** Set if a deploy does not run the hook, as for a hook of `helm test`. Then the object is no target. */
   readonly isSkipped?: true
 }
 
-/** One resource being gated. */
+/** One resource that must become ready. */
 export interface Target {
   readonly apiVersion: string
   readonly kind: string
   readonly namespace?: string
   readonly name: string
   /**
-   * The label selector, only if it matched nothing: then the target is `not-found`, and `name` is empty, or the name of
-   * a Helm release. An empty selector stands for `--all`.
+   * Set if a label selector matched nothing. Then the target is `not-found`, and `name` is empty or the name of a Helm
+   * release. An empty selector stands for `--all`.
    */
   readonly selector?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
   readonly source?: Source
-  /** The revisions that the object's operator must have deployed (`--revision`), one for each source. */
+  /** The revisions that the operator must have deployed (`--revision`), one for each source. */
   readonly revisions?: readonly WantedRevision[]
-  /** Set if a GitOps operator deployed the object: the target that contains the object, such as an Application. */
+  /** The target that deployed this object, such as an Argo CD Application. */
   readonly deployedBy?: ObjectName
   /** What kubectl printed about the object: `unchanged`, `configured`, `created`. */
   readonly applied?: string
   readonly hook?: Hook
-  /** Set if a reference like `helm/web` selected the object, and the Secrets of the release's revisions may be read. */
+  /** The Helm release that selected the object (`helm/web`), if the Secrets of its revisions may be read. */
   readonly release?: ReleaseHistory
-  /** The manifest that `await-change` waits for, in the form of `comparableManifest`. */
+  /** The manifest that `await-change` waits for, converted by `comparableManifest`. */
   readonly manifest?: ManifestObject
 }
 
-/** Whether a target is ready when its object does not exist (`--for=delete`). */
+/** Whether a target is ready once its object does not exist (`--for=delete`). */
 export function isDeletionAwaited({ waitFor }: Pick<Target, 'waitFor'>): boolean {
   return waitFor?.type === 'delete'
 }
@@ -116,7 +116,7 @@ function nameOrSelector(name: string, selector: string | undefined): string {
 }
 
 export interface NamedTarget extends Pick<Target, 'apiVersion' | 'kind' | 'namespace' | 'name' | 'selector'> {
-  /** The name of its gate, where the reports of several gates are merged. */
+  /** The name of the gate, if the reports of several gates are merged. */
   readonly gate?: string
 }
 
@@ -124,18 +124,18 @@ export function watchRequestOf({ apiVersion, kind, namespace, name }: Target): W
   return { apiVersion, kind, name, namespace }
 }
 
-/** A key without the API version, so that a target and its live object always have the same key. */
+/** The key of an object. The key omits the API version, so that a target and its live object have the same key. */
 export function nameKey({ apiVersion, kind, namespace = '', name }: ObjectName): string {
   return JSON.stringify([groupOf(apiVersion), kind, namespace, name])
 }
 
-/** A target's name in the log, the summary and messages, as raw text: renderers escape it. */
+/** The name of a target in the log, the summary and messages. Renderers must escape this text. */
 export interface TargetName {
   /** `deployment/web`, or `deployment.apps/web` if two targets would have the same name. */
   readonly name: string
   /** Set if the targets are in several namespaces. */
   readonly namespace?: string
-  /** Set if the targets are of several gates. */
+  /** Set if the targets belong to several gates. */
   readonly gate?: string
 }
 
@@ -152,7 +152,7 @@ export function nameTargets(targets: readonly NamedTarget[]): TargetName[] {
   }))
 }
 
-/** The name, the gate and the namespace: `deployment/web in shop`; of several gates: `deployment/web in prod-eu/shop`. */
+/** The name with the namespace: `deployment/web in shop`. With several gates, `deployment/web in prod-eu/shop`. */
 export function fullName({ name, namespace, gate }: TargetName): string {
   const place = [gate, namespace].filter((each) => each !== undefined).join('/')
   return place === '' ? name : `${name} in ${place}`
@@ -162,18 +162,18 @@ export function fullNames(targets: readonly NamedTarget[]): string[] {
   return nameTargets(targets).map(fullName)
 }
 
-/** The distinct namespaces of the targets, in their order. */
+/** The namespaces of the targets, without duplicates. */
 export function namespacesOf(targets: readonly Pick<Target, 'namespace'>[]): string[] {
   return [...new Set(targets.flatMap(({ namespace }) => namespace ?? []))]
 }
 
-/** One kind with one name or selector, as the user wrote it. Not yet resolved in the cluster. */
+/** A kind with one name or selector, as the user wrote it. The kind is not yet resolved. */
 export interface Reference {
-  /** Where the user wrote it: a line of an input or of a file, or an argument of the command line, which has no line. */
+  /** Where the user wrote the reference: a line of an input or file, or a command line argument, which has no line. */
   readonly place: Place
-  /** `!`: the objects of this reference are no targets, even if other references select them. */
+  /** Whether the line begins with `!`: then the objects are no targets, even if other references select them. */
   readonly exclude: boolean
-  /** The word for the kind: `deploy`, `Deployment`, `deployments.v1.apps`. */
+  /** The word for the kind, such as `deploy`, `Deployment` or `deployments.v1.apps`. */
   readonly kind: string
   /** Exactly one of `name` and `selector` is set. */
   readonly name?: string
@@ -186,17 +186,17 @@ export interface Reference {
   readonly hook?: Hook
   /** What kubectl printed about the object, if the line is kubectl's output. */
   readonly applied?: string
-  /** Set if the reference comes from a manifest, which contains the exact `apiVersion` and `kind`. */
+  /** Set if the reference comes from a manifest. The manifest contains the exact `apiVersion` and `kind`. */
   readonly manifest?: Manifest
 }
 
-/** A line without anything to gate. */
+/** A line or object that the gate skips. */
 export interface SkippedLine {
   readonly place: Place
   readonly text: string
-  /** For example `deleted` or `a dry run`. */
+  /** The reason, such as `deleted` or `a dry run`. */
   readonly why: string
-  /** The server generates the object's name. The line is a mistake if nothing else is left to gate. */
+  /** Set if the server generates the object's name. If nothing else is left to gate, this is a mistake. */
   readonly hasGeneratedName?: boolean
   /** Set if an annotation excludes the object; see `describeAnnotation`. */
   readonly annotation?: string
@@ -204,17 +204,17 @@ export interface SkippedLine {
 
 export interface ParsedReferences {
   readonly references: readonly Reference[]
-  /** References with a mistake in their flags. They are kept so that their kinds and names are checked too. */
+  /** References with a mistake in their flags. Their kinds and names are checked nevertheless. */
   readonly invalid?: readonly Reference[]
   readonly skipped: readonly SkippedLine[]
   readonly mistakes: readonly Mistake[]
 }
 
-/** One object of a manifest file, with the lines of its fields. */
+/** One object in a manifest file, with the lines of its fields. */
 export interface Manifest {
-  /** Relative to the workspace, with slashes; absolute outside the workspace; `stdin` for standard input. */
+  /** The path relative to the workspace, or absolute outside the workspace. `stdin` for standard input. */
   readonly file: string
-  /** First line of the object, counted from 1. */
+  /** The first line of the object, counted from 1. */
   readonly line: number
   readonly object: ManifestObject
   /**
@@ -224,7 +224,7 @@ export interface Manifest {
   readonly lineOf: (path: readonly PathStep[]) => number
 }
 
-/** The message about an object that two manifests contain. */
+/** The message for an object that two manifests contain. */
 export function describeDuplicate(manifest: Manifest, earlier: Manifest): string {
   const place = earlier.file === manifest.file ? `line ${earlier.line}` : `${earlier.file}, line ${earlier.line}`
   return `${shortName(manifest.object)} is in ${place} too. Keep one of them, or exclude a file with "!".`
@@ -233,7 +233,7 @@ export function describeDuplicate(manifest: Manifest, earlier: Manifest): string
 export const annotationPrefix = 'rollout-gate/'
 
 /**
- * An annotation that changed what is gated: `rollout-gate/for=create of deployment/web`.
+ * Describes an annotation that changes what is gated: `rollout-gate/for=create of deployment/web`.
  * @param object the object with the annotation
  */
 export function describeAnnotation(name: 'skip' | 'for', object: ManifestObject): string {
