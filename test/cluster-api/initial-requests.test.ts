@@ -27,7 +27,7 @@ test.each(titled([null, 7, 'web', [], {}, { metadata: null }, { metadata: { name
   'a list with the item %s is a malformed answer, not an error of the program',
   async (_, item) => {
     const page = { metadata: { resourceVersion: '1' }, items: [{ metadata: { name: 'web' } }, item] }
-    const client = { json: async () => page } as unknown as Client
+    const client = { requestJson: async () => page } as unknown as Client
     const list = listAll(client, '/api/v1/pods', { apiVersion: 'v1', kind: 'Pod' }, (object) => object)
     await expect(list).rejects.toMatchObject({ code: 'EBADMSG', message: expect.stringContaining('no object') })
   },
