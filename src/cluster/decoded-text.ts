@@ -1,6 +1,6 @@
-/**
- * Removes terminal escapes and invisible characters from a text, and decodes the text. Secrets are searched in the
- * results, so that an escape, an invisible character or an encoding inside a secret does not hide the secret.
+/*
+ * Removes terminal escapes and invisible characters from texts, and decodes texts. Secrets are searched in the results,
+ * so that an escape or an encoding inside a secret does not hide the secret.
  */
 
 /** ANSI escapes: operating system commands, device control strings, control sequences, and two-character escapes. */
@@ -43,9 +43,9 @@ interface Edit {
 }
 
 /**
- * The forms of a text in which secrets are searched: the text itself, the text without escapes and invisible
- * characters, and the text decoded up to three times (for JSON within JSON). A letter after a lone escape character
- * looks like the end of an escape. So there is also a form in which only the invisible characters are removed.
+ * The forms of a text in which secrets are searched: as written, without escapes and invisible characters, and decoded
+ * up to three times. A letter after a lone escape character looks like the end of an escape, so there is also a form
+ * from which only the invisible characters are removed.
  */
 export function decodedTexts(text: string): readonly DecodedText[] {
   const found: DecodedText[] = []
@@ -80,7 +80,7 @@ function strippedForms(source: DecodedText): readonly DecodedText[] {
     .filter((form) => form !== source)
 }
 
-/** Replaces every match; returns `source` if there is none. `isCut`: whether the text is cut (`…`) after the match. */
+/** Replaces every match. Without a match, returns `source`. `isCut`: whether the text is cut (`…`) after the match. */
 function replaceParts(
   source: DecodedText,
   pattern: RegExp,

@@ -26,10 +26,9 @@ export interface ExecCredential {
 
 /**
  * Runs a credential plugin as kubectl does
- * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins). The plugin receives
- * the protocol version and, for `provideClusterInfo`, the cluster. The plugin has a time limit and no terminal; with
- * client-node's runner, some plugins fail or never end. Rejects with a `UserError` that names the plugin and a remedy.
- * If the signal is aborted, kills the plugin and rejects with the signal's reason.
+ * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins), with a time limit and
+ * without a terminal. client-node's runner does not do this, so some plugins fail or never end. Rejects with a `UserError`
+ * that names the plugin and a remedy, or with the reason of the aborted signal.
  */
 export function runExecPlugin(
   plugin: ExecPlugin,

@@ -32,21 +32,20 @@ const momentMs = 1
 export const maxTogether = 100
 
 /**
- * Passes the events of a live cluster to a consumer until the consumer is over. The events that arrive in one turn of
- * the event loop form one moment. Each event goes to `onEvent`, then the consumer handles all events of the moment. No
- * two moments have the same time, so a replay of the recording handles the same events together. `onUpdate` is called
- * after each moment and deadline, unless the consumer is over.
+ * Passes the events of a live cluster to a consumer, until the consumer is over. Events that arrive in one turn of the
+ * event loop form one moment and are handled together. Each moment has another time, so a replay forms the same
+ * moments.
  *
- * Before a deadline ends a target, the follower lists the objects of that target again, and waits for the answers.
- * During this wait, every event gets the time of the deadline. So a change in an answer counts as in time, an
- * unavailable watch delays the deadline, and a replay gives the same verdict. If the process was suspended during a
- * deadline, the same applies.
+ * Before a deadline ends a target, the follower lists the objects of that target again. Until the answers arrive, every
+ * event gets the time of the deadline, so a replay gives the same verdict. An unavailable watch delays the deadline.
  */
 export class Follower {
   readonly #consumer: EventConsumer
   readonly #cluster: WatchedCluster
   readonly #clock: Clock
+  /** Called with each event, before the consumer handles the moment. */
   readonly #onEvent: (event: FeedEvent) => void
+  /** Called after each moment and deadline, unless the consumer is over. */
   readonly #onUpdate: () => void
   readonly #done = Promise.withResolvers<void>()
   /** The latest time of an event or deadline. */

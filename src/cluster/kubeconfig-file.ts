@@ -52,7 +52,7 @@ export const defaultPlaces: KubeconfigPlaces = {
   serviceAccount: '/var/run/secrets/kubernetes.io/serviceaccount',
 }
 
-/** The home folder. Empty if Node throws, because the user has neither HOME nor an entry in /etc/passwd. */
+/** The home folder. Empty for a user without HOME and without an entry in /etc/passwd, for whom Node throws. */
 function homeFolder(): string {
   try {
     return homedir()
@@ -269,9 +269,8 @@ const maybeSecret = /token|secret|passw|credential|key/i
 
 /**
  * The strings of a kubeconfig to mask: tokens, passwords, keys and client certificates, and the lines that contain
- * them. The runner masks single lines, so secrets with several lines are split. Lines without a secret stay readable in
- * logs. The runner drops job outputs that contain a masked string. So the value of a setting that may be a secret is
- * masked only if the value looks random.
+ * them. Secrets with several lines are split, because the runner masks single lines. The value of a setting with an
+ * ambiguous name is masked only if the value looks random: the runner drops job outputs that contain a masked string.
  */
 export function secretsOfKubeconfig(document: KubeconfigDocument): string[] {
   const values = [...document.users.flatMap(secretsOfUser), ...document.clusters.flatMap(secretsOfCluster)]

@@ -20,7 +20,7 @@ import { isObject } from './objects.ts'
 
 /** The inputs that select the cluster. Missing inputs have the same defaults as in kubectl. */
 export interface KubeconfigInput {
-  /** The kubeconfig itself (YAML or JSON), base64 of it, or the path of a file. */
+  /** The kubeconfig as text (YAML or JSON), base64 of this text, or the path of a file. */
   readonly kubeconfig?: string
   readonly context?: string
   readonly namespace?: string
@@ -274,9 +274,8 @@ function impersonationHeaders({ body }: NamedEntry): Record<string, string | str
 
 /**
  * The proxy for a server, from `HTTPS_PROXY` or `HTTP_PROXY`, as in kubectl (Go's `http.ProxyFromEnvironment`).
- * Undefined if the server is on this machine or in `NO_PROXY`: `*`, or names with their subdomains, addresses and CIDR
- * ranges, each with an optional port. Node's own `Agent({ proxyEnv })` lacks ranges, subdomains and SOCKS
- * (`test/cluster-api/libraries.test.ts`), and Node before 22.21 and 24.5 does not have this option.
+ * Undefined if the server is on this machine or in `NO_PROXY`. Node's `Agent({ proxyEnv })` supports neither CIDR
+ * ranges nor subdomains and SOCKS (`test/cluster-api/libraries.test.ts`).
  */
 export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): string | undefined {
   const url = new URL(server)
@@ -300,6 +299,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
+/** Whether an entry of `NO_PROXY` matches: `*`, a name with its subdomains, an address, or a CIDR range. */
 function isNoProxyMatch(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true
   const [network, prefix] = entry.split('/')

@@ -106,7 +106,7 @@ const types: readonly (readonly [FieldCheck, string])[] = [
   [listOfObjectsWith('apiVersion', 'kind', 'name'), 'ownerReferences'],
 ]
 
-/** The type check for each field that rules read, by the name of the field. */
+/** The type check for each field that rules read, by name. A name has nearly always the same type in all kinds. */
 const fieldTypes: ReadonlyMap<string, FieldCheck> = new Map(
   types.flatMap(([check, names]) => names.split(/\s+/).map((name) => [name, check] as const)),
 )
@@ -122,12 +122,9 @@ const checkedKinds: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Explains the first wrong type in an object. Undefined if all types are correct. Removes null fields from the object,
- * and a generation that is neither a number nor a string.
- *
- * Rules rely on the types that the API server guarantees. A recording, an aggregated API server or a proxy may contain
- * other types, which may cause a wrong verdict without an error (`replicas: "three"` compares as NaN). Most field names
- * have the same type in all checked kinds, so one list of names is enough.
+ * Explains the first field of an object with a wrong type. Undefined if all types are correct. Removes null fields.
+ * Rules rely on the types of the Kubernetes API. With a wrong type, a rule may give a wrong verdict without an error:
+ * `replicas: "three"` compares as NaN.
  */
 export function explainWrongType(object: KubeObject): string | undefined {
   if (hasType('number', 'string')(object.metadata.generation) !== undefined) delete object.metadata.generation

@@ -21,7 +21,7 @@ const objectField = /^[ \t]*["']?(?:kind|spec|data|metadata)["']?[ \t]*:/m
 /** Annotations of a Secret that contain a secret value, such as `openshift.io/token-secret.value`. */
 const secretAnnotation = /token|passw|credential|secret[^/]*value/i
 
-/** Maximum length of a text. The longest regular text is a container's termination message, with 4,096 characters. */
+/** Maximum length of a text. Longer texts could slow down expressions. A regular text has up to 4,096 characters. */
 const maxTextLength = 8_192
 /**
  * Maximum depth of an object. The deepest regular objects are schemas of CustomResourceDefinitions, with fewer than 100
@@ -36,13 +36,9 @@ export type KnownSecrets = Pick<Secrets, 'addFromSecret' | 'addFromSetting' | 'a
 const maxCachedHashes = 10_000
 
 /**
- * Removes secrets from an object before other code reads the object, and collects the secrets.
- *
- * Keyed hashes replace the values and annotations of Secrets and ConfigMaps, and the values of environment variables,
- * probe headers and Helm charts. The hashes can be compared if the same `Redactor` created them, but the values cannot
- * be guessed. The field sets of `managedFields`, and copies of objects in annotations, are removed. Long texts and deep
- * nesting are cut: they would slow down expressions. Other texts are redacted when they leave the process
- * (`redactTexts`), because a later object may show that they contain a secret.
+ * Collects the secrets in objects, and replaces them with keyed hashes. Hashes of the same `Redactor` are equal if the
+ * values are equal. Values of Secrets, ConfigMaps, environment variables, probe headers and Helm charts are hashed.
+ * Other texts are redacted when they leave the process (`redactTexts`): only a later object may show their secrets.
  */
 export class Redactor {
   /** The key of the hashes. A `KeyObject` is faster than a Buffer, because Node prepares the key only once. */
@@ -133,7 +129,7 @@ export class Redactor {
     return this.#recorded.has(groupAndKind(kind))
   }
 
-  /** Returns a redacted copy of an object. The copy shares its unchanged parts with the original. */
+  /** Returns a redacted copy of an object, without field sets and without copies of objects in annotations. */
   readonly redact = (original: KubeObject): KubeObject => {
     const { namespace = '', name: ownName } = original.metadata ?? {}
     const isRecorded = this.#recorded.get(groupAndKind(original))?.has(`${namespace}/${ownName}`) === true

@@ -82,12 +82,11 @@ interface ReflectorOptions {
 
 /**
  * Lists and watches the objects of one request until `close` is called. Reports every change to the sink exactly once,
- * despite broken connections, expired resource versions, and servers that disappear or stop sending.
+ * despite broken connections and servers that stop sending.
  *
- * The watch starts at the resource version of the list, so no change is missed. A later list is compared with the known
- * objects, and only differences are reported. A deletion is reported with the last known state of the object. A failure
- * is reported once, with the time of the last success, and again if the HTTP status changes. After a failure, the
- * reflector lists again, reports the differences, and then reports `ALIVE`.
+ * The watch starts at the resource version of the list. A later list is compared with the known objects, and only
+ * differences are reported. A failure is reported once, and again if its HTTP status changes. After a failure, the next
+ * list reports the differences and then `ALIVE`.
  */
 export class Reflector {
   readonly #request: WatchRequest
@@ -354,6 +353,7 @@ export class Reflector {
     this.#latestVersion = resourceVersion
   }
 
+  /** Reports the differences between a list and the known objects. A deletion contains the last known state. */
   #reportDifferences(items: readonly KubeObject[]): void {
     const listed = new Set(items.map(namespacedName))
     for (const [key, object] of this.#objects) if (!listed.has(key)) this.#remove(object)

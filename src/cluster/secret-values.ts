@@ -29,9 +29,8 @@ const commonWord =
 const minKeyLength = 24
 
 /**
- * The secrets in a value of a Secret: a value of one line, passwords in URLs, and in JSON or several lines the settings
- * with secret names and the keys. Excluded are texts that also occur elsewhere: fewer than 8 characters (6 if the name
- * is secret), common words, words that repeat their name (`POSTGRES_PASSWORD: postgres`), and words with a public name.
+ * The secrets in a value of a Secret: the value itself if it has one line, passwords in URLs, and in longer values the
+ * settings with secret names and the keys. Texts that also occur elsewhere are excluded; see `isSecretValue`.
  */
 export function secretsIn(name: string, value: string): string[] {
   const lines = maskableLines(value)
@@ -113,7 +112,10 @@ const inlineSetting = /(?<![\w.-])([\w.-]{1,100})=([^\s;,&"']+)/g
 /** Matches a line of a settings file: `name: value` or `name=value`. */
 const lineSetting = /^["']?([\w.-]{1,100})["']?\s{0,10}[:=]\s{0,10}["']?(.+?)["']?,?$/
 
-/** Whether a value is long enough to be secret, and not a word that logs contain anyway. */
+/**
+ * Whether a value is secret: long enough (8 characters, or 6 if its name is secret), and not a common word, a word with
+ * a public name, or a word in its name (`POSTGRES_PASSWORD: postgres`).
+ */
 function isSecretValue(name: string, text: string): boolean {
   if (!hasOnlyWords(text))
     return text.length >= (secretVariable.test(name) ? minNamedSecretCharacters : minSecretCharacters)

@@ -50,7 +50,7 @@ function noEventsAbout(): EventsAbout {
 
 /**
  * Stores the last known state of every object, and the Events about each object. The content depends only on the events
- * of the feed and their order, so a replay gives the same content as the live run.
+ * of the feed and their order, so a replay gives the same content.
  */
 export class Store {
   readonly #objects = new Map<string, KubeObject>()

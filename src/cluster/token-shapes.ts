@@ -58,7 +58,7 @@ const anyToken = new RegExp(tokenShapes.map(({ source }) => `(?<![A-Za-z0-9])(?:
 const privateKey =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g
 
-/** The end of a private key, for a text that begins in the middle of a key, like the last lines of a log. */
+/** The end of a private key, for a text that begins inside a key, like the last lines of a log. */
 const endOfKey = /(?:(?<=^|\s)[A-Za-z0-9+/=]{16,76}\s{1,16}){1,250}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 
 /** A range of a text: the index of its first character, and the index after its last character. */
@@ -71,8 +71,8 @@ const port = /^\d{1,5}[/?#…]/
 const maxPasswordLength = 512
 
 /**
- * The ranges of the passwords in URLs. A password may contain `/` and `@`, so it ends at the last `@` before a blank or
- * quote, or where the text is cut (`…`).
+ * The ranges of the passwords in URLs. A password may contain `/` and `@`. So the password ends at the last `@` before
+ * a blank or quote, or where the text is cut (`…`).
  */
 function findUrlPasswords(text: string): readonly TextRange[] {
   const found: TextRange[] = []

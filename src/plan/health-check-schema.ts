@@ -30,14 +30,14 @@ const stages = z.array(z.object({ name: z.enum(milestoneNames), done: words })).
 const stageNames = milestoneNames.join(', ')
 
 /**
- * Defines how the gate reads the status of a kind. Users write entries in the file of the input `health-check-exprs`.
- * The catalogue of operators contains further entries. The expressions are CEL over the object, as in Flux'
- * `healthCheckExprs`. An expression that reads a missing field is false. The first true expression decides, in the
- * order `inProgress`, `suspended`, `failed`, `current`. If no expression is true, the object is in progress. If the
- * status is for an older generation, the object is in progress too, unless `suspended` is true for the spec alone.
+ * Defines how the gate reads the status of a kind. Entries come from the file of `health-check-exprs`, or from the
+ * catalogue of operators. Expressions are CEL, as in Flux' `healthCheckExprs`. If a field is missing, the expression is
+ * false. The first true expression decides, in the order `inProgress`, `suspended`, `failed`, `current`. Without a true
+ * expression, the object is in progress. If the status is for an older generation, the object is in progress too,
+ * unless `suspended` is true for the spec alone.
  *
- * For an entry of the catalogue, conditions for an older generation are ignored. If the status lacks all fields that
- * `current` and `failed` read, another version of the operator wrote the status. Then the general conventions decide.
+ * In the catalogue, conditions for an older generation are ignored. If the status lacks all fields that `current` and
+ * `failed` read, another version of the operator wrote the status. Then the general conventions decide.
  */
 export const entrySchema = z.strictObject({
   group: optionalField(

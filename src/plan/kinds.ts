@@ -4,7 +4,7 @@ import { nearestWords, quote } from '../errors.ts'
 import { wordSet } from './names.ts'
 import type { Reference } from './target.ts'
 
-/* Finds the kind for a word like `deploy`, as kubectl does, and tells built-in API groups from other groups. */
+/* Finds the kind for a word like `deploy`, as kubectl does. Also decides which API groups are built in. */
 
 /** The built-in API groups that end in `.k8s.io`, without this suffix. */
 const builtInGroups = wordSet(`

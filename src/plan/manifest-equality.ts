@@ -26,9 +26,9 @@ export interface Difference {
 type Path = readonly PathStep[]
 
 /**
- * Finds the fields that differ between a manifest and a live object. A field that only the live object contains differs
- * only if it is in `owned`: the server, a controller or a webhook may have added other fields. Does not compare
- * `status`, `apiVersion`, name and namespace.
+ * Finds the fields that differ between a manifest and a live object. The server, a controller or a webhook may add
+ * fields to the live object, so an additional field differs only if it is in `owned`. Does not compare `status`,
+ * `apiVersion`, name and namespace.
  * @param manifest the result of {@link comparableManifest}
  * @param owned pointers to the fields that the writer of the live object owns
  */

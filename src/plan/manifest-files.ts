@@ -25,9 +25,9 @@ interface FoundFiles {
 const manifestEnding = /\.(json|yaml|yml)$/
 
 /**
- * Reads the files that the lines name: files, folders or globs, with `!` for excludes and `#` for comments. Never
- * throws for invalid lines or files: mistakes are collected. A folder includes only its own files, like `kubectl apply
- * -f` without `--recursive`. An excluded folder includes all files below it.
+ * Reads the files that the lines name: files, folders or globs; `!` excludes. A folder includes only its own files,
+ * like `kubectl apply -f` without `--recursive`. An excluded folder includes all files below it. Never throws for
+ * invalid lines or files: mistakes are collected.
  *
  * A symbolic link must not leave the workspace, because a pull request can add links: the gate must not quote other
  * files of the machine. Files outside the workspace are read only if a line names their path.
@@ -152,7 +152,7 @@ function visitPath(path: string, boundary: string, how: 'named' | 'matched' | 'i
   }
 }
 
-/** The folder that symbolic links must not leave: the workspace, or for a path outside of it the folder of the path. */
+/** The folder that symbolic links must not leave: the workspace, or the folder of a path outside the workspace. */
 function linkBoundary(path: string, workspace: string): string {
   if (isInside(workspace, path)) return realpathSync(workspace)
   return realpathSync(isFolder(path) ? path : dirname(path))

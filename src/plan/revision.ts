@@ -6,7 +6,7 @@ import { type AddMistake, quote } from '../errors.ts'
 
 /** A revision that an operator must have deployed. */
 export interface WantedRevision {
-  /** The source of the revision: its name, its chart, or its position, counted from 1 as in Argo CD. Absent: any source. */
+  /** The source of the revision: its name, its chart, or its position from 1, as in Argo CD. Absent: any source. */
   readonly source?: string
   /** A commit, tag, chart version or digest, as the user wrote it. */
   readonly revision: string
@@ -27,6 +27,7 @@ export function hasRevisions({ apiVersion, kind }: KindName): boolean {
   return revisionKinds.has(`${groupOf(apiVersion)}/${kind}`)
 }
 
+/** Matches names that move to each new commit. An operator may report such a name while it deploys an older commit. */
 /** Matches names that move to each new commit. An operator may report such a name while it deploys an older commit. */
 /**
  * Matches names that move to each new commit. An operator may report such a name while it deploys an older commit.

@@ -61,7 +61,7 @@ export interface ManifestObject {
 /** The annotations that make an object a hook of Helm or Argo CD, as `annotation=value`. */
 export interface Hook {
   readonly annotation: string
-  /** The annotation because of which the tool removes the object after success. */
+  /** The annotation that makes the tool remove the object after success. */
   readonly removal?: string
   /** Set if a deploy does not run the hook, as for a hook of `helm test`. Then the object is no target. */
   readonly isSkipped?: true
