@@ -271,7 +271,6 @@ function manifestEvidence(problem: Problem, manifest: Manifest | undefined): rea
   return [{ type: 'manifest', title: `${place.file}, line ${place.line}`, text: describePath(place.path) }]
 }
 
-/** A field of a manifest, with its file and line. */
 interface FieldLine {
   readonly path: readonly PathStep[]
   readonly file: string

@@ -21,7 +21,8 @@ import {
   unexplainedPods,
 } from './target-facts.ts'
 
-/** The functions of a cluster that the evidence reader calls. */
+/* Reads container logs, nodes and namespaces as evidence. */
+
 interface Readable {
   readLog(request: LogRequest): Promise<LogTail>
   get(reference: ObjectName): Promise<KubeObject>

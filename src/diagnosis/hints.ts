@@ -7,7 +7,8 @@ import { hintOf, type Problem, type ReasonCode, traitsOf } from '../reasons/reas
 import type { HintFacts, HintTarget } from '../reasons/spec.ts'
 import { clusterCommand, hintWords, listNames } from '../reasons/wording.ts'
 
-/** The facts for a hint, besides the target. */
+/* Creates the hints, which state what a user can do about a problem. */
+
 export interface HintDetails extends Omit<HintFacts, 'target' | 'problem' | 'cause'> {
   readonly problem?: Problem
   /** The facts about the cause of the problem. */
@@ -35,7 +36,6 @@ export function gateHint(
   return targetHint(first.basis.target, reason, { denied, unreadable: basis?.unreadable })
 }
 
-/** The hint of a target that is not ready. */
 export function targetHint(target: Target, reason: ReasonCode | '', details: HintDetails = {}): string {
   const { problem, object, isLeftOpen } = details
   if (problem?.oldRevision !== undefined)

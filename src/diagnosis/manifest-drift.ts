@@ -13,9 +13,10 @@ import type { Plan } from '../plan/resolve-targets.ts'
 import { displayName, type Manifest, nameKey, type Source, type Target } from '../plan/target.ts'
 import { maxDifferences } from '../thresholds.ts'
 
+/* Reports where live objects differ from their manifests. */
+
 /** A note on a live object that differs from its manifest. The texts are raw: renderers escape them. */
 interface ManifestDriftNote {
-  /** The entry for the log and the summary. */
   readonly entry: Entry & { readonly target: number }
   /** The warning for this line of the manifest. Absent if the scaling of the object explains the difference. */
   readonly warning?: { readonly text: string; readonly source: Source }
@@ -69,7 +70,6 @@ export class ManifestDrift {
     return notes
   }
 
-  /** Adds all notes to the entries and targets of a record. */
   addNotesTo(record: JudgedRunRecord): JudgedRunRecord {
     if (this.#notes.length === 0) return record
     const entries = this.#notes.map(({ entry }) => entry)

@@ -53,12 +53,10 @@ export class TargetFacts {
     )
   }
 
-  /** Finds the object that has a problem. */
   findSubject(problem: Problem): KubeObject | undefined {
     return findSubject(problem, this)
   }
 
-  /** Finds the container that has a problem. */
   findContainer(problem: Problem): PodContainer | undefined {
     const pod = this.findSubject(problem)
     if (!isOfKind(pod, 'Pod')) return undefined
@@ -182,7 +180,7 @@ export function addChanges(judged: JudgedTargetRecord, store: Store): TargetReco
 
 /**
  * Whether events and logs of a target may be shown. A deployed object in another namespace must have the label or
- * annotation of its operator: users may be able to write the status from which the names of deployed objects come.
+ * annotation of its operator, because users may write object names to the operator's status.
  */
 export function mayQuote({ deployedBy, ...target }: Target, store: Store): boolean {
   if (deployedBy === undefined || deployedBy.namespace === target.namespace) return true

@@ -59,7 +59,6 @@ export class AfterReady implements Checks {
     return { outcome: 'misconfigured', reason: 'input-invalid', message: describeMistakes(mistakes).join('\n') }
   }
 
-  /** Creates the records of the requests, the answers and the hold. */
   createRecords(store: Store, hold: Hold | undefined): CheckRecords {
     return {
       httpChecks: answerRecords(this.httpChecks, store.allAnswers),

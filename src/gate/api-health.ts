@@ -25,6 +25,8 @@ import {
 } from '../thresholds.ts'
 import { createVerdict, deniedVerdict, type Verdict } from './outcome.ts'
 
+/* Records when each watch last succeeded, and decides whether an outage ends the gate. */
+
 /** A failing watch, or a target to which the access was withdrawn (403). Moments are milliseconds since the epoch. */
 interface Outage {
   /** The last failure of the watch. It contains the request. */

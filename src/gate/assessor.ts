@@ -42,7 +42,8 @@ import { step, type TargetEvent } from './target-step.ts'
 import type { TargetParts, Targets } from './targets.ts'
 import { type Entry, isProblemOfTarget } from './timeline-entries.ts'
 
-/** The parts of a gate that the assessor uses. */
+/* Assesses the targets of a gate after changes, and applies the results to their states. */
+
 interface AssessorParts extends TargetParts {
   readonly now: () => number
   readonly log: (entry: Omit<Entry, 'at'>) => void
@@ -83,7 +84,6 @@ export class Assessor {
     return added
   }
 
-  /** Sets the deadlines of the changed targets. */
   updateDeadlines(): void {
     const changed = this.#changed
     this.#changed = new Set()
@@ -95,7 +95,6 @@ export class Assessor {
     }
   }
 
-  /** Applies an event to a target. */
   applyEvent(gated: GatedTarget, event: TargetEvent): void {
     const { state: before } = gated
     const { state, entries } = step(before, event, this.#parts.now(), gated)

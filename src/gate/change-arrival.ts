@@ -11,6 +11,8 @@ import {
 import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
 
+/* Decides whether the awaited change of an object has arrived (`await-change`). */
+
 /** The subresources that controllers and autoscalers write. A write to one of them is not the awaited change. */
 const controllerSubresources: ReadonlySet<string | undefined> = new Set(['status', 'scale'])
 

@@ -21,6 +21,8 @@ import {
 } from './target-state.ts'
 import { problemVerdict } from './timeline-entries.ts'
 
+/* The deadlines of targets, and the verdicts after them. */
+
 /** The next end of a target by a deadline. @param isDeadlineBlocked if true, no deadline may end the target now */
 export function nextEnd(gated: GatedTarget, isDeadlineBlocked: boolean, hold: Hold | undefined): End | undefined {
   const { state } = gated

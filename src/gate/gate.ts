@@ -41,6 +41,8 @@ import { Targets } from './targets.ts'
 import { type Entry, heartbeatText, problemVerdict } from './timeline-entries.ts'
 import { consolidateRequests, eventKind, isConsolidated } from './watch-requests.ts'
 
+/* The gate, which turns events and deadlines into a verdict. */
+
 /** A target with its state, for `trace` and `changes`. */
 export interface TargetView {
   readonly gated: Readonly<GatedTarget>
@@ -159,7 +161,6 @@ export class Gate {
     return gated.some(({ state }) => state.type === 'awaiting-change')
   }
 
-  /** The record of the target with this index. */
   targetRecord(index: number): JudgedTargetRecord | undefined {
     const gated = this.#targets.all[index]
     return gated && targetRecord(gated, this.#targets.holding)
@@ -190,7 +191,7 @@ export class Gate {
 
   /** The watches that must answer or fail before the gate handles the deadlines at this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
-    const ending = at >= this.#timeoutAt ? this.#targets.unendedTargets : this.#endingAt(at)
+    const ending = at >= this.#timeoutAt ? this.#targets.unendedTargets : this.#targetsEndingAt(at)
     const needed = ending.flatMap((gated) => [...gated.requests.needed, ...gated.requests.explaining])
     const silent = at >= this.#confirmAt ? this.#silentWatches : []
     return this.requests.filter(
@@ -325,7 +326,7 @@ export class Gate {
   }
 
   /** The targets whose deadline has passed at this moment. */
-  #endingAt(at: number): readonly GatedTarget[] {
+  #targetsEndingAt(at: number): readonly GatedTarget[] {
     return this.#targets.unendedTargets.filter((gated) => (gated.end?.at ?? Infinity) <= at)
   }
 
@@ -336,14 +337,13 @@ export class Gate {
     this.#assessor.assess(due)
   }
 
-  /** Handles the deadlines that are due. */
   #handleDeadlines(at: number): void {
     this.#now = at
     this.#assessDueTargets(at)
     this.#updateDeadlines()
     const isTimeout = at >= this.#timeoutAt
     const isConfirmed = at >= this.#confirmAt
-    const ending = isTimeout ? this.#targets.openTargets : this.#endingAt(at)
+    const ending = isTimeout ? this.#targets.openTargets : this.#targetsEndingAt(at)
     const unknown = this.#unknownVerdict(isTimeout) ?? this.#unlistedVerdict(ending)
     if (unknown !== undefined) {
       this.#finish(unknown)
@@ -377,7 +377,6 @@ export class Gate {
     this.#nextAt = earliestMoment([...this.#gateDeadlines, ...ofTargets]) ?? Infinity
   }
 
-  /** The deadlines of the gate itself. */
   get #gateDeadlines(): readonly number[] {
     const { givesNoVerdict, singleCheckEndsAt = 0 } = this.#settings
     if (givesNoVerdict) return singleCheckEndsAt > this.#now ? [singleCheckEndsAt] : []
@@ -605,7 +604,6 @@ export class Gate {
     return this.#readySince === undefined || this.#hasUnavailableWatch ? Infinity : this.#readySince
   }
 
-  /** Whether a watch that the targets need is unavailable. */
   get #hasUnavailableWatch(): boolean {
     return this.#health.isUnavailable(this.#targets.neededRequests)
   }

@@ -3,7 +3,6 @@ import { timestampUnitMs } from '../lifecycle/proof.ts'
 
 /** The progress of a target through its milestones. Milestones are lost only if a ready target is no longer ready. */
 export interface MilestoneProgress {
-  /** The names of all milestones, in order. */
   readonly names: readonly string[]
   /** The reached milestones, in the order of `names`. */
   readonly reached: readonly ReachedMilestone[]
@@ -11,7 +10,6 @@ export interface MilestoneProgress {
   readonly present: readonly Milestone[]
   /** The highest count of each counter: only a higher count is progress. */
   readonly highest: ReadonlyMap<string, number>
-  /** When the counters were last restarted. */
   readonly restartedAt?: number
 }
 
@@ -92,7 +90,6 @@ function limitShownMoment(
   return isOfFirstSecond && !isFirstSight ? startedAt : Math.min(at, now)
 }
 
-/** The number of pods that must become ready. */
 function wantedPods(milestones: readonly Milestone[]): number {
   return findMilestone(milestones, 'ready')?.count?.total ?? 0
 }
@@ -124,7 +121,6 @@ export function finishMilestones(before: MilestoneProgress, message: string, at:
   return { ...before, reached: [...reached, ...remaining.map(() => ({ at }))], present: [...others, ...remaining] }
 }
 
-/** The milestone with this name in an assessment. */
 export function findMilestone(milestones: readonly Milestone[], name: string): Milestone | undefined {
   return milestones.findLast((milestone) => milestone.name === name)
 }

@@ -3,6 +3,8 @@ import type { Target } from '../plan/target.ts'
 import { type ReasonCode, type ReasonDetails, sentenceOfReason, traitsOf } from '../reasons/reasons.ts'
 import { type HintFacts, joinSubject, type Sentence } from '../reasons/spec.ts'
 
+/* The outcomes and verdicts of targets and gates. */
+
 /** All outcomes except `ready`, the gravest first. If the gate could not judge, this is graver than a failure. */
 const badOutcomes = ['cancelled', 'unknown', 'misconfigured', 'failed', 'superseded', 'stalled', 'timed-out'] as const
 
@@ -57,7 +59,6 @@ export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: Reaso
   return { ...createVerdict(outcome, 'forbidden', detail), denied: { wasReadable, access } }
 }
 
-/** The gravest outcome of several gates. */
 export function gravestOutcome(ofGates: readonly Outcome[]): Outcome {
   return outcomes.find((outcome) => ofGates.includes(outcome)) ?? 'ready'
 }

@@ -6,6 +6,8 @@ import type { MilestoneProgress } from './milestones.ts'
 import { createVerdict, type Verdict } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
 
+/* The age of the present version of a target (`require-change`). */
+
 /** The facts that decide how old the present version of a target may be (`require-change`). */
 interface VersionContext {
   readonly target: Pick<Target, 'clocks' | 'applied'>

@@ -14,6 +14,8 @@ import type { Outcome, TargetOutcome, Verdict } from './outcome.ts'
 import type { SingleCheckReport } from './report-schema.ts'
 import type { Entry } from './timeline-entries.ts'
 
+/* The record of a run: all facts that the log, the summary and the reports show. */
+
 /** The names of fields with moments. A record contains milliseconds since the epoch, a report ISO 8601. */
 export const moments = ['at', 'changedAt', 'endedAt', 'finishedAt', 'firstSeen', 'since', 'startedAt'] as const
 
@@ -46,9 +48,7 @@ export interface Evidence extends ReadEvidence {
   readonly isUnread?: true
 }
 
-/** A problem in a record. */
 export interface ProblemRecord extends ReadProblem {
-  /** The container is an init container. */
   readonly isInit?: boolean
   readonly evidence: readonly Evidence[]
 }
@@ -106,7 +106,6 @@ export function causeOf<T extends TargetRecord>(target: TargetRecord, targets: r
 /** A gate in a merged report. Its own report may be missing. */
 export type GateRecord = Omit<NonNullable<ReadReport['gates']>[number], 'durationSeconds'>
 
-/** The workflow run of a gate. */
 export type WorkflowRunRecord = NonNullable<ReadReport['run']>
 
 /** An answer to a line of `http-checks`. Its texts may be hostile: renderers escape them. */
@@ -119,7 +118,6 @@ export interface RequestRecord extends ReadRequest {
   readonly answers: readonly AnswerRecord[]
 }
 
-/** The results of the checks after all targets were ready. */
 export interface CheckRecords extends Pick<ReadReport, 'hold'> {
   readonly httpChecks?: readonly RequestRecord[]
 }
@@ -137,7 +135,6 @@ export interface RunRecord<T extends TargetRecord = TargetRecord, O extends Targ
   readonly gates?: readonly GateRecord[]
 }
 
-/** The record of a gate that has ended. */
 export type EndedRunRecord<T extends TargetRecord = TargetRecord> = RunRecord<T, Outcome>
 
 /** The record of a gate before the diagnosis, with the facts for the diagnosis. */
@@ -172,7 +169,6 @@ export const unwritten: Readonly<Record<Unwritten, true>> = {
   warnings: true,
 }
 
-/** Whether the gate of a record has ended. */
 export function isEndedRecord<T extends TargetRecord>(record: RunRecord<T>): record is EndedRunRecord<T> {
   return record.outcome !== 'progressing'
 }
@@ -191,7 +187,6 @@ export function emptyRecord(
   return { ...pendingRecord(startedAt), finishedAt, outcome, reason, message }
 }
 
-/** The record of a gate that has not started. */
 export function pendingRecord(now: number): RunRecord {
   const cluster = { context: '', version: '' }
   return { ...openConclusion, startedAt: now, finishedAt: now, cluster, targets: [], entries: [] }
@@ -200,7 +195,6 @@ export function pendingRecord(now: number): RunRecord {
 /** The outcome, reason and message of an open gate. */
 export const openConclusion = { outcome: 'progressing', reason: '', message: '' } as const
 
-/** The record of invalid input. */
 export function misconfiguredRecord(
   { reason, mistakes }: UserError,
   startedAt: number,

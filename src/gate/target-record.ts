@@ -24,6 +24,8 @@ import {
 } from './target-state.ts'
 import { problemHeadline, remarksOf } from './timeline-entries.ts'
 
+/* Creates the record of a target from its state. */
+
 /** Describes in a few words what an open target waits for, and why its stall clock is stopped. */
 export function describeOpenTarget(gated: GatedTarget, cause: GatedTarget | undefined): string {
   const { state, target } = gated
@@ -90,7 +92,6 @@ function openTargetStatement(gated: GatedTarget, problem: Problem | undefined): 
   return { message, form: objectOf(state) === undefined && wasDeleted(state) ? 'predicate' : 'clause' }
 }
 
-/** Creates the record of a problem. */
 export function problemRecord(problem: Problem, target: Target): JudgedProblem {
   const { reason, subject, isElsewhere, container, isInit, firstSeenAt, count } = problem
   return {

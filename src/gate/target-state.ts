@@ -14,10 +14,11 @@ import { createMilestones, type MilestoneProgress } from './milestones.ts'
 import type { TargetOutcome, Verdict } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
 
+/* The types of the state of a target. */
+
 /** The constant facts about a target that a step (`target-step.ts`) reads. */
 export interface StepContext {
   readonly target: Target
-  /** The index among the targets. */
   readonly index: number
   /** A readable name, unique among the targets. */
   readonly name: string
@@ -34,15 +35,12 @@ export interface StepContext {
   readonly haveImagesArrived: (object: KubeObject, listed: KubeObject | undefined) => boolean | Problem | undefined
 }
 
-/** A target with its present state. */
 export interface GatedTarget extends StepContext {
-  /** The state that the last step returned. */
   state: TargetState
   /** When the target is assessed again if nothing changes, as its last assessment requested. */
   recheckAt?: number | undefined
   /** The next end by a deadline; undefined without a deadline. */
   end?: End | undefined
-  /** The reads of the last assessment. */
   reads?: Reads
   /** The watches that the last assessment requested. The same arrays while nothing changes. */
   requests: Requests
@@ -111,7 +109,6 @@ interface Ended extends StateFacts {
   readonly undo?: Undo | undefined
 }
 
-/** The verdict with which a target ends. */
 export interface TargetVerdict extends Verdict<TargetOutcome> {
   /** The text for the log after `stalled after 5 m: `. Set if the message repeats the outcome. */
   readonly logText?: string
@@ -119,9 +116,7 @@ export interface TargetVerdict extends Verdict<TargetOutcome> {
   readonly problem?: Problem | undefined
 }
 
-/** The facts about the gated object. */
 export interface Seen {
-  /** The latest version of the object. */
   readonly object: KubeObject
   /** The latest version of the object with the gated template. */
   readonly gated: KubeObject
@@ -185,7 +180,6 @@ export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
   return { outcome: isTargetReady(state) ? 'ready' : 'progressing', reason: problem?.reason ?? '', problem }
 }
 
-/** The state as readable text. */
 export function describeState(state: TargetState): string {
   if (state.type === 'awaiting-change') return state.assessment?.message ?? 'waiting for its change to arrive'
   // The message of the last milestone contains why the target is ready without an object.
@@ -202,7 +196,6 @@ export function objectOf({ seen, deletedAt }: TargetState): KubeObject | undefin
 /** The watches of a target, by need. The first needed watch is the watch of the target itself. */
 export type Requests = Readonly<Record<Need, readonly WatchRequest[]>>
 
-/** The watches of a target that needs no watch. */
 export const noRequests: Requests = { needed: [], optional: [], explaining: [], undo: [] }
 
 /** The watches of a target before its first assessment: the object itself, unless a selector matched nothing. */

@@ -49,6 +49,8 @@ import {
   verdictText,
 } from './timeline-entries.ts'
 
+/* Changes the state of a target after an event, and creates the log entries. */
+
 /** An event that may change the state of a target. */
 export type TargetEvent =
   /** A version of the object; `isFirstSight` until the first list of the target is complete. */

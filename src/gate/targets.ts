@@ -18,7 +18,6 @@ import {
   wasDeleted,
 } from './target-state.ts'
 
-/** The parts of a gate that the targets read. */
 export interface TargetParts {
   readonly settings: GateSettings
   readonly store: Store
@@ -48,7 +47,7 @@ export class Targets {
     return this.all.filter(({ state }) => isUndecided(state))
   }
 
-  /** Whether no open target can change the verdict. Objects that a failed operator object deployed cannot. */
+  /** Whether no open target can change the verdict. After an operator's object fails, its deployed objects cannot. */
   get isDecided(): boolean {
     return this.openTargets.every((gated) => this.#deployersOf(gated).some((deployer) => this.#hasFailed(deployer)))
   }
@@ -86,19 +85,16 @@ export class Targets {
     }
   }
 
-  /** Sets the watches that a target needs. */
   setRequests(gated: GatedTarget, requests: Requests): void {
     if (isDeepStrictEqual(gated.requests, requests)) return
     gated.requests = requests
     this.#requests = undefined
   }
 
-  /** Whether another target is in progress. */
   isOtherProgressing(gated: GatedTarget): boolean {
     return this.all.some((other) => other !== gated && isProgressing(other.state))
   }
 
-  /** When another target last became ready. */
   othersLastReadyAt(gated: GatedTarget): number | undefined {
     return latestMoment(this.all.map((other) => (other === gated ? undefined : other.state.readyAt)))
   }
@@ -131,7 +127,6 @@ export class Targets {
     )
   }
 
-  /** The watches that the unended targets need. */
   get neededRequests(): readonly WatchRequest[] {
     return this.unendedTargets.flatMap(({ requests }) => requests.needed)
   }

@@ -9,6 +9,8 @@ import { createSharedReaders } from '../lifecycle/shared-reader.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { maxCheckedRequests, maxWatchesOfKind } from '../thresholds.ts'
 
+/* Creates and combines the watch requests of a gate. */
+
 /** The kind Event. The gate always watches Events, because they contain facts that no status contains. */
 export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
 

@@ -14,6 +14,8 @@ import type { ServedPort, Serving } from './rule.ts'
 import { objectProblemFields } from './status-problems.ts'
 import { isReadyByCondition, isReplaced } from './workloads/pod-fields.ts'
 
+/* Evaluates `http-checks`: which requests to send to the pods of a ready target, and whether the answers are right. */
+
 /** Whether an answer has the expected status and body. Without `matches`, the recorded part of the body decides. */
 export function isExpectedAnswer({ expectStatus, expectBody }: RequestCheck, answer: Answer): boolean {
   const { status = 0, body = '', error } = answer

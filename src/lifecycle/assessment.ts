@@ -4,6 +4,8 @@ import type { RequestCheck } from '../plan/checks.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
 import type { Pods } from './pods.ts'
 
+/* The types of an assessment: the milestones, problems and messages that a rule finds. */
+
 export interface Milestone {
   readonly name: string
   /** `skipped`: the milestone does not apply, or the gate cannot read its objects. */
@@ -73,7 +75,6 @@ export interface Assessment {
   readonly completed?: boolean
   /** The object is a Job that has run: an undo does not reverse its work. */
   readonly hasRun?: boolean
-  /** The pods of a workload or a Job. */
   readonly pods?: Pods
   /** Facts that do not affect the status: `2 old pods still draining`. */
   readonly notes: readonly string[]

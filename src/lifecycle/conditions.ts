@@ -1,6 +1,8 @@
 import type { Condition, Fields, KubeObject } from '../cluster/objects.ts'
 import type { StatusSignal } from '../reasons/status.ts'
 
+/* Reads the conditions of an object of any kind. */
+
 /** The objects in a list. Empty if the value is not a list. */
 export function objectsIn(value: unknown): readonly Fields[] {
   if (!Array.isArray(value)) return []
@@ -51,7 +53,6 @@ export interface ConditionSignal extends StatusSignal {
   readonly condition?: Condition | undefined
 }
 
-/** A signal that is a condition. */
 export type StatusCondition = ConditionSignal & { readonly condition: Condition }
 
 /** Converts a condition to a signal. @param part the part of the object with this condition: `listener https` */

@@ -12,6 +12,8 @@ import { objectProblemFields } from './status-problems.ts'
 import { containersOf } from './workloads/pod-fields.ts'
 import { containersInSpec } from './workloads/template.ts'
 
+/* Checks `expect-images`: whether the containers run the expected image digests. */
+
 /** The problem `image-mismatch`: a container runs another digest than expected. */
 function findMismatch(containers: readonly CheckedContainer[], now: number): Problem | undefined {
   const other = containers.find(({ runsExpected }) => !runsExpected)

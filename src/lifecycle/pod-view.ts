@@ -2,6 +2,8 @@ import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '
 import type { PullDetail, PullReason } from '../reasons/images.ts'
 import type { ProbeKind } from '../reasons/probes.ts'
 
+/* The types of the facts about a pod and its containers that rules read. */
+
 /** A container of a pod: its spec, its status and its last end. */
 export interface PodContainer {
   readonly container: Container
@@ -79,18 +81,15 @@ export interface ContainerView extends PodContainer {
   readonly pod: Pod
   readonly deaths: DeathCount
   readonly refusals: ReadonlyMap<PullReason, Refusals>
-  /** The running instance. */
   readonly running: Instance | undefined
   /** The present waiting reason, since when the gate has seen it, and whether it is older than the gate. */
   readonly waiting?: { readonly reason: string; readonly since: number; readonly predatesGate: boolean }
-  /** When the present instance started. */
   readonly startedAt: number | undefined
   /** When the instance of `end` started (with Docker: was created), and when it ended. */
   readonly endBeganAt: number | undefined
   readonly endedAt: number | undefined
   /** When the time limit of the startup and readiness probes ends. Undefined if it is ready or does not run. */
   readonly probesDueAt: number | undefined
-  /** The image is being pulled. */
   readonly isPulling: boolean
   /** A Secret of the pod's imagePullSecrets is missing (getPullSecretsForPod, pkg/kubelet). */
   readonly lacksPullSecret: boolean

@@ -1,5 +1,7 @@
 import type { Problem } from '../reasons/reasons.ts'
 
+/* Times, and the proof of problems: whether the observations of a problem suffice to fail a target. */
+
 /** The start of the gate, the settle time and the clock of the server. Moments and durations are milliseconds. */
 export interface GateTime {
   /** When the gate began, on the runner's clock. */

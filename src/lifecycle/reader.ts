@@ -10,6 +10,8 @@ import type { GateTime, Moment } from './proof.ts'
 import type { Need, Reads } from './reads.ts'
 import type { TargetHistory } from './target-history.ts'
 
+/* The types through which a rule reads objects and the time, and states what it finds. */
+
 /** What the gate knows about an awaited revision (`--revision`), from all versions of the object so far. */
 export interface KnownRevision {
   /** The revision was deployed at some time. */
@@ -31,19 +33,15 @@ export interface Hold {
 /** The facts that a rule may read besides the object: related objects, their histories, the time and the settings. */
 export interface Reader extends Moment, Pick<GateTime, 'startedAt' | 'time'> {
   readonly settings: LifecycleSettings
-  /** The history of the target itself. */
   readonly history: TargetHistory
   /** Whether another target is in progress without a problem. A crashing container may wait for that target. */
   othersProgress(): boolean
   /** When another target last became ready: a container that waited for the target can start from then on. */
   othersReadyAt(): number | undefined
-  /** Records all reads through this reader. */
   readonly reads: Reads
   /** The awaited revision, once it has arrived (`--revision`). */
   readonly knownRevision?: KnownRevision | undefined
-  /** The previous assessment of the target. */
   readonly lastAssessment?: Assessment | undefined
-  /** The hold, once it has begun. */
   readonly holding?: Hold | undefined
   /**
    * Requests a watch. A rule first requests all its watches, so that the gate lists all kinds at the same time.

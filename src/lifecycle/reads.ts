@@ -3,6 +3,8 @@ import { controllerOf, type EventObject, isOfKind, type KubeObject, type Pod } f
 import { type Change, isSupersetOf, type Store } from '../cluster/store.ts'
 import { workloadUid } from './pods.ts'
 
+/* Records what assessments read, to find the targets that a change affects. */
+
 /**
  * Why an assessment needs a list.
  * `needed`: to judge the target. The verdict waits for the list, and read access is required.
@@ -52,18 +54,15 @@ export class Reads {
   /** The assessment has read the progress of other targets. */
   readsOthers = false
 
-  /** The requested watches. */
   get requests(): Readonly<Record<Need, readonly WatchRequest[]>> {
     return this.#requests
   }
 
-  /** Records the request of a watch. */
   recordRequest(request: WatchRequest, need: Need): void {
     const known = this.#requests[need]
     if (!known.includes(request)) known.push(request)
   }
 
-  /** Records the read of the objects of a kind in a namespace. */
   recordList({ kind, namespace, name }: WatchRequest, where: Where): void {
     const counts: Where = name === undefined ? where : (object) => object.metadata.name === name && where(object)
     this.#addKey(listKey(kind, namespace), counts)
@@ -124,7 +123,6 @@ export class Reads {
 export class ReadIndex<Target> {
   readonly #byKey = new Map<string, Set<Target>>()
 
-  /** Replaces the reads of a target. */
   replace(target: Target, before: Reads | undefined, after: Reads): void {
     for (const key of before?.keys ?? []) if (!after.hasKey(key)) this.#byKey.get(key)?.delete(target)
     for (const key of after.keys) {

@@ -5,6 +5,8 @@ import type { Problem } from '../reasons/reasons.ts'
 import type { Assessment, Milestone } from './assessment.ts'
 import type { KnownRevision, Reader, RuleReader } from './reader.ts'
 
+/* The types of a rule: the code of one kind. */
+
 /** Whether the operator has deployed the awaited revision of an object (`--revision`); `text` is for the log. */
 export type Arrival = { readonly known: KnownRevision } & (
   | { readonly type: 'awaited'; readonly problem: Problem<'wrong-revision'> }
@@ -18,7 +20,6 @@ export type Arrival = { readonly known: KnownRevision } & (
 export interface ServingRevision {
   /** Absent if no older revision has a ready pod. */
   readonly revision?: number
-  /** The images of the containers. */
   readonly images: readonly string[]
   readonly ready: number
   /** How many pods the object wants. */
@@ -36,7 +37,6 @@ export interface Undo {
   readonly obstacle?: string
   /** The revisions differ only in metadata, such as a ConfigMap checksum: only `helm rollback` restores the rest. */
   readonly isOnlyRestart?: true
-  /** Absent if unknown. */
   readonly serving?: ServingRevision
 }
 
@@ -113,7 +113,6 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
 /** Runs after `judge`, and returns the assessment, changed if necessary. */
 export type Check = (assessment: Assessment, object: KubeObject, reader: Reader) => Assessment
 
-/** Adds a check to a rule. */
 export function addCheck(rule: Rule, check: Check): Rule {
   return { ...rule, checks: [...(rule.checks ?? []), check] }
 }

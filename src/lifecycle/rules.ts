@@ -38,6 +38,8 @@ import { podRule } from './workloads/pod.ts'
 import { replicaSetRule } from './workloads/replicaset.ts'
 import { statefulSetRule } from './workloads/statefulset.ts'
 
+/* Finds the rule of a kind and of a target. */
+
 /** A kind with its own rule, and a sentence about the rule for the documentation. */
 export interface KnownKind extends KindName {
   readonly rule: Rule

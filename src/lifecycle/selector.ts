@@ -2,6 +2,8 @@ import type { RequestOf } from '../cluster/feed.ts'
 import { cachePerObject, type KubeObject, type LabelSelector, type PodTemplate } from '../cluster/objects.ts'
 import type { Labelled } from './rule.ts'
 
+/* Creates watch requests from the selectors and namespaces of objects. */
+
 /**
  * Formats a label selector for the API parameter `labelSelector`, as metav1.FormatLabelSelector does:
  * `app=web,tier in (a,b),!debug`. The selector of a ReplicationController is a bare map of labels. An empty selector
@@ -53,7 +55,6 @@ export function jobsRequest(object: KubeObject): RequestOf<'Job'> {
   return namespaceRequest('batch/v1', 'Job', object)
 }
 
-/** The watch of the ControllerRevisions of a StatefulSet or DaemonSet. */
 export const controllerRevisionRequest = cachePerObject((selecting: Selecting) =>
   selectedRequest('apps/v1', 'ControllerRevision', selecting),
 )

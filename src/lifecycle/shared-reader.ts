@@ -6,7 +6,8 @@ import { createWatchFunctions, type LifecycleSettings, type Reader } from './rea
 import { type KeyedChange, type Need, Reads, toKeyedChange } from './reads.ts'
 import { PodHistories } from './workloads/pod-histories.ts'
 
-/** The part of a reader that all targets share. */
+/* Creates readers, which read the store and the histories of the pods. */
+
 type SharedReader = Omit<Reader, 'history' | 'othersProgress' | 'othersReadyAt' | 'revisionOf'>
 
 /** Creates the part of the readers that all targets share. It reads the store and the histories of the pods. */

@@ -7,7 +7,7 @@ import type { Reader } from './reader.ts'
 import type { Judgement, Rule } from './rule.ts'
 
 /*
- * Whether a status describes the present spec: by generations, reconcile requests, and the times of the last writes.
+ * Decides whether a status describes the present spec, by generations, reconcile requests, and times of writes.
  */
 
 /** Whether the controller has observed the present spec. Only for kinds that always write `observedGeneration`. */
@@ -54,7 +54,6 @@ const generationKeys =
 /** The same fields in the map `generations` of some controllers: `generations.reconciled`. */
 const generationNames = /^(?:observed|reconciled)$/
 
-/** The generations that the status describes. */
 function observedGenerations({ status }: KubeObject): readonly unknown[] {
   const fields = (status ?? {}) as Fields
   const valuesOf = (value: unknown, names: RegExp) =>

@@ -6,6 +6,8 @@ import { type ConditionSignal, toStatusSignal } from './conditions.ts'
 import type { Reader } from './reader.ts'
 import { isAboutPresentSpec } from './status-age.ts'
 
+/* Creates the problems that the status of an object shows. */
+
 /** The common fields of a problem whose subject is this object. */
 export function objectProblemFields(object: KubeObject, firstSeenAt: number) {
   return { subject: subjectOf(object), count: 1, firstSeenAt, proven: false } as const

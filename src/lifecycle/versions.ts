@@ -15,6 +15,8 @@ import {
 } from './workloads/revision.ts'
 import { hasOnlyToolChanges, isSameTemplate, templateChanges } from './workloads/template.ts'
 
+/* Compares versions of an object, to find whether a target was replaced, superseded or rolled back. */
+
 /**
  * How a later version differs from the gated object. `replaced`: the object was created again. `followed`: the gate
  * accepts the change, such as a restart. `superseded`: the gate does not accept the change. `rolled-back`: an older

@@ -5,7 +5,6 @@ import { type HealthCheckEntry, parseEntries } from '../../plan/health-checks.ts
 export type CatalogueEntry = HealthCheckEntry & Readonly<Required<Pick<HealthCheckEntry, 'group' | 'documentation'>>>
 
 export interface CatalogueFile {
-  /** The API groups for which the file has entries. */
   readonly groups: readonly string[]
   load(): Promise<readonly CatalogueEntry[]>
 }

@@ -9,7 +9,7 @@ export async function findEntries<Kind extends KindName>(
   const distinct = new Map(kinds.map((kind) => [`${groupOf(kind.apiVersion)} ${kind.kind}`, kind]))
   const found = await Promise.all(
     [...distinct.values()].map(async (kind) => {
-      // An exact group is preferred to a suffix, even if its file has no entry for the kind.
+      // A file for the exact API group overrides a file for a group suffix, even without an entry for the kind.
       const file = findEntry(
         { ...kind, kind: '*' },
         catalogueFiles.flatMap(({ groups, load }) => groups.map((group) => ({ group, kind: '*', load }))),

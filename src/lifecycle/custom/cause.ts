@@ -16,6 +16,8 @@ import {
   listDependents,
 } from './dependents.ts'
 
+/* Explains why a custom resource is not ready, by the problems of its dependents. */
+
 /** What the dependents of a custom resource add to its assessment. */
 interface Contribution extends Pick<Assessment, 'failure' | 'stallHold' | 'counters'> {
   /** Problems of objects of an older spec are never proven. */
@@ -125,7 +127,6 @@ function examineOwnedPods(owner: KubeObject, pods: readonly Pod[], searched: Sea
   return { ...markUnprovenProblems(state, owner, searched), stallHold }
 }
 
-/** A dependent with its assessment. */
 interface AssessedObject extends Dependent {
   readonly assessment: Assessment
 }

@@ -15,7 +15,6 @@ import { observeTarget } from '../target-history.ts'
 
 /** How the dependents of a custom resource (the objects that it owns or has applied) are found and judged. */
 export interface DependentRules {
-  /** The kinds of the objects that the custom resource owns. */
   readonly kinds: readonly KindName[]
   /** False if the operator is unknown. Then `kinds` are the kinds that most operators create. */
   readonly isKnown: boolean
@@ -296,7 +295,6 @@ export function explainingReader(reader: Reader, { ruleOf }: Pick<DependentRules
   return { ...reader, ...createWatchFunctions(watch, reader) }
 }
 
-/** A reader that requests no watch. */
 export function readerWithoutWatches(reader: Reader): Reader {
   return { ...reader, ...createWatchFunctions(reader.listState, reader) }
 }

@@ -120,7 +120,6 @@ const versionOf = (
     ? []
     : [{ sources: [{ names: ['1'], revisions }], since: nonEmptyText(since), first: nonEmptyText(first) }]
 
-/** The version of an entry in the history of a Kustomization. */
 function historyVersion({ metadata, lastReconciled, firstReconciled, digest }: Fields): readonly Version[] {
   const { revision, originRevision } = toFields(metadata)
   const versions = versionOf(nonEmptyTexts(revision, originRevision), { since: lastReconciled, first: firstReconciled })

@@ -129,7 +129,6 @@ export function servingByKindRule(rule: Rule): Serving | undefined {
   }
 }
 
-/** The pods of the present revision of a dependent. */
 function presentPodsOf({ object, rule, isCustom }: Dependent, reader: Reader): readonly Pod[] {
   if (isOfKind(object, 'Pod')) return [object]
   const isWorkload = !isCustom && rule.serving !== undefined && rule.serving.selects === undefined

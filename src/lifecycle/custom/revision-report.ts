@@ -1,6 +1,8 @@
 import { type Fields, isObject, type ObjectName } from '../../cluster/objects.ts'
 import { hasHash, isWantedRevision, shortRevision, type WantedRevision } from '../../plan/revision.ts'
 
+/* The common form in which the revisions of Argo CD and Flux objects are read. */
+
 /** The revision of one source, in all forms that the operator reports. */
 interface SourceRevision {
   /** The names by which the user may refer to the source: its name, its position or its chart. */

@@ -139,7 +139,6 @@ function describeWanted(wanted: readonly WantedRevision[]): string {
     .join(', ')
 }
 
-/** The problem `wrong-revision`: another revision is deployed. */
 function wrongRevisionProblem(
   object: KubeObject,
   { operator, wantedText, deployed: [deployed], complaint, intervalMs }: AwaitedReport,

@@ -4,6 +4,12 @@ import { type ConditionSignal, conditionSignal, conditionsIn, objectsIn, type St
 import { hasPresentGeneration, isGenerationStale } from '../status-age.ts'
 import { hasAnyWord, isEndState, isInProgress, type Meaning, meaningOf, otherWords, wordsOf } from './words.ts'
 
+/*
+ * Reads the signals of conditions. A type may be good or bad (Ready, Degraded). The types are from kstatus
+ * (https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus: Ready, Reconciling, Stalled), the Gateway API
+ * (Accepted, Programmed, ResolvedRefs), Crossplane (Synced) and Knative (Succeeded).
+ */
+
 /** A statement in a status about the state of an object: a condition or a field. */
 export interface Signal extends ConditionSignal {
   readonly meaning: Meaning
@@ -16,14 +22,7 @@ export interface Signal extends ConditionSignal {
   readonly scope: 'summary' | 'accepted' | 'whole' | 'part' | 'change' | 'error' | 'unknown' | 'spec'
 }
 
-/** The meaning and scope of a condition. */
 type Reading = Pick<Signal, 'meaning' | 'scope'>
-
-/*
- * The signals of conditions. A type may be good or bad (Ready, Degraded). The types are from kstatus (Ready, Reconciling,
- * Stalled; https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus), the Gateway API (Accepted, Programmed,
- * ResolvedRefs), Crossplane (Synced) and Knative (Succeeded).
- */
 
 /** Words that have a special meaning in the types of conditions. */
 const conditionTypes = {
@@ -142,7 +141,6 @@ function readFalseGoodCondition(
   return { ...good, meaning: isSuspended ? 'suspended' : 'progressing' }
 }
 
-/** Whether a reason means that the work is done: `Completed`. */
 function isDoneReason(reason: string): boolean {
   const tokens = wordsOf(reason)
   return doneReasons.has(tokens.at(-1) ?? '') && !hasAnyWord(tokens, otherWords.negation)
@@ -204,13 +202,11 @@ export function readUnknownConditions(object: KubeObject): readonly Signal[] {
   return first === undefined || !isDated || !isUnknown ? [] : [{ ...first, meaning: 'progressing', scope: 'unknown' }]
 }
 
-/** The combined result of all signals of an object. */
 export interface SignalSummary {
   /** Undefined if there is no signal. */
   readonly meaning: Meaning | undefined
   /** The signals that decided, the most important first. */
   readonly signals: readonly Signal[]
-  /** The condition Reconciling is True. */
   readonly isReconciling?: boolean
 }
 

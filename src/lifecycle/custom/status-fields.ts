@@ -50,7 +50,6 @@ const noError = /^(?:none|null|nil|ok|no[- ]?errors?)\.?$/i
 /** The maximum depth of nested parts: `regions.eu.zones[a].phase`. */
 const maxDepth = 4
 
-/** The place of fields in a status. */
 interface Position {
   /** The object does work that ends, such as a Job. */
   readonly isWork: boolean

@@ -30,7 +30,6 @@ const work = {
   /** Status fields that contain the time when the work ended. */
   endedAt: /^(?:completion|finish|finished|completed)(?:Time|Timestamp|At)$/,
 }
-/** Spec fields that suspend the object. */
 const suspensions = wordSet('suspend suspended paused pause hibernate canceled cancelled')
 /** Spec fields that may contain a field of `suspensions`: custom workloads pause a rollout in their strategy. */
 const rollouts = /^(?:strategy|updateStrategy|rollout)$/
@@ -170,7 +169,6 @@ const otherWords = wordSet(`
 const maxCounters = 100
 /** The maximum number of states. The status of a real controller has fewer states. */
 const maxStates = 1_000
-/** The maximum depth of lists and maps in a status. */
 const maxDepth = 8
 
 /** A text, a number or a condition in a status. */

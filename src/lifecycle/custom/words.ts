@@ -4,7 +4,6 @@ import { wordSet } from '../../plan/names.ts'
  * The meanings of the words that controllers use for states, such as `phase: Running`. There is no standard for them.
  */
 
-/** The four states of an object. */
 export type Meaning = 'ready' | 'progressing' | 'failed' | 'suspended'
 
 /** The words in states, by their meaning. */
@@ -79,7 +78,6 @@ export function wordsOf(name: string): readonly string[] {
   return text === '' ? [] : text.split(' ')
 }
 
-/** Whether a name contains one of these words. */
 export function hasAnyWord(tokens: readonly string[], searched: ReadonlySet<string>): boolean {
   return tokens.some((token) => searched.has(token))
 }
