@@ -36,8 +36,7 @@ function judgeClaim(claim: PersistentVolumeClaim, reader: RuleReader): Judgement
   const bindsLate = isWaitingForConsumer(claim, reader)
   // Once the scheduler has chosen a node, the claim waits only for its provisioner.
   const isScheduled = claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
-  const isUsed =
-    isScheduled || (consumers === undefined ? isConsumerBeingScheduled(claim, reader) : consumers.length > 0)
+  const isUsed = isScheduled || (consumers === undefined ? hasPendingConsumer(claim, reader) : consumers.length > 0)
   const volume = claim.spec?.volumeName ?? ''
   if (phase === 'Pending' && bindsLate && !isUsed) {
     reader.milestone({ name: 'provisioned', state: 'skipped', message: 'provisioned for its first consumer' })
@@ -123,15 +122,8 @@ function pendingClaimProblem(claim: PersistentVolumeClaim, reader: Reader): Prob
   return toPendingProblem(subjectOf(claim), reader.history.firstSeenAt, message)
 }
 
-/**
- * The problem of a claim that is not bound.
- * @param message the latest Event of the binder (pkg/controller/volume/persistentvolume) or of a provisioner
- */
-function toPendingProblem(
-  subject: Subject,
-  firstSeenAt: number,
-  message: string | undefined,
-): Problem<'claim-pending'> {
+/** The problem of a claim that is not bound, with the message of the latest Event about the claim. */
+function toPendingProblem(subject: Subject, firstSeenAt: number, message?: string): Problem<'claim-pending'> {
   const missingClass = /storageclass\S{0,60} "([^"]{1,253})" not found/i.exec(message ?? '')?.[1]
   return {
     reason: 'claim-pending',
@@ -159,7 +151,7 @@ function isWaitingForConsumer(claim: PersistentVolumeClaim, reader: Reader): boo
 const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
 
 /** Whether a pod uses the claim, if pods cannot be read: the latest Event reports that the pod is being scheduled. */
-function isConsumerBeingScheduled(claim: PersistentVolumeClaim, reader: Reader): boolean {
+function hasPendingConsumer(claim: PersistentVolumeClaim, reader: Reader): boolean {
   const last = reader.events(claim).findLast(({ reason }) => binderReasons.has(reason ?? ''))
   return last?.reason === 'WaitForPodScheduled'
 }

@@ -93,10 +93,7 @@ const refusedStates: ReadonlySet<string> = new Set([
   'PreStartHookError',
 ])
 
-/**
- * The problem of a container that cannot be created: a Secret or ConfigMap is missing, or the runtime reports an error.
- * It is proven only if it persists.
- */
+/** The problem of a container that cannot be created: an object is missing, or the runtime reports an error. */
 function containerCreationProblem(container: ContainerView, reader: Reader): Problem | undefined {
   const { reason = '', message = '' } = container.status?.state?.waiting ?? {}
   if (!refusedStates.has(reason)) return undefined
@@ -156,10 +153,7 @@ const findRefusedPull = cachePerObject((container: ContainerView) => {
   }
 })
 
-/**
- * The image whose pull was refused: the image of the container or, if the message names one, of a volume
- * (toKubeContainerImageVolumes, pkg/kubelet/kuberuntime).
- */
+/** The image whose pull was refused, of the container or of a volume (toKubeContainerImageVolumes, pkg/kubelet). */
 function refusedImage({ pod, container }: ContainerView, { message }: Refusals): string {
   const { image = '', volumeMounts = [] } = container
   if (message.includes(`"${image}"`)) return image

@@ -131,19 +131,13 @@ function countPodsToReplace(
   return pods.old.filter((pod) => nodes.skipReason(nodeNameOf(pod)) === undefined).length
 }
 
-/**
- * Reports the nodes that the gate does not wait for.
- * @param nodes each with the reason: `node-1 (cordoned)`
- */
+/** Reports the nodes that the gate skips, each with its reason: `node-1 (cordoned)`. */
 function noteSkippedNodes(nodes: readonly string[], reader: RuleReader): void {
   const more = nodes.length > 5 ? ` and ${nodes.length - 5} more nodes` : ''
   if (nodes.length > 0) reader.note(`not waiting for ${nodes.slice(0, 5).join(', ')}${more}`)
 }
 
-/**
- * The ControllerRevision with the present template. If no template matches, the newest ControllerRevision, once the
- * controller counts updated pods.
- */
+/** The ControllerRevision with the present template. If none matches and pods are updated, the newest one. */
 function findTemplateRevision(set: DaemonSet, reader: Pick<Reader, 'owned'>): KubeObject | undefined {
   const revisions = reader.owned(controllerRevisionRequest(set), set.metadata.uid)
   return (

@@ -97,10 +97,7 @@ interface InstanceEnd {
   readonly finishedAt?: number | undefined
 }
 
-/**
- * The ends of instances in the status of a container. A time before the pod's creation is unknown: runtimes write 1970
- * if an instance never started.
- */
+/** The ends of instances in the status of a container. Runtimes write the year 1970 for an unknown time. */
 function instanceEnds(
   { status, end, isDead }: Pick<PodContainer, 'end' | 'isDead'> & { readonly status: ContainerStatus },
   restarts: number,

@@ -203,10 +203,7 @@ function replicaSetMilestone(
   return { name: 'replicaset', state: 'open', message: 'waiting for the new ReplicaSet' }
 }
 
-/**
- * The milestone `drained`: no pod of an older revision is active.
- * @param surplus the number of new pods that a scale removes
- */
+/** The milestone `drained`: no older pod is active. `surplus`: the number of new pods that a scale removes. */
 function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasOlder: boolean): Milestone {
   if (isDrained)
     return { name: 'drained', state: 'done', message: hasOlder ? 'no active pods of older revisions left' : '' }
@@ -243,16 +240,14 @@ function progressDeadlineProblem(
       // The controller reports no cause, so the problem of a pod is the cause. The pod had enough time to start.
       cause: cause && { ...cause, isStarting: false },
       proven:
-        !(
-          existedBefore &&
-          (hasUnprovenPodProblem(state) || state?.pods.some((pod) => isPodProgressing(pod, reader)))
-        ) && reader.passed(reader.history.countersMovedAt + (existedBefore ? standingDeadlineMs : 0)),
+        !(existedBefore && (hasUnprovenProblem(state) || state?.pods.some((pod) => isPodProgressing(pod, reader)))) &&
+        reader.passed(reader.history.countersMovedAt + (existedBefore ? standingDeadlineMs : 0)),
     },
   ]
 }
 
 /** Whether a pod has a problem that may fail the rollout but is not proven yet: the apply may have fixed its cause. */
-function hasUnprovenPodProblem(state: ExaminedPods['state']): boolean {
+function hasUnprovenProblem(state: ExaminedPods['state']): boolean {
   return (
     state?.problems.some((problem) => classOf(problem) !== 'slow' && !problem.proven && !problem.neverFails) === true
   )

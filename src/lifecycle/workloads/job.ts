@@ -63,7 +63,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
     ...(ended === undefined ? [] : [ended]),
     ...podCreationProblems(job, reader, !isOver && (status.active ?? 0) === 0),
     ...(state?.problems ?? []).map(toJobProblem),
-    ...(isOver ? [] : delayProblems(job, state, owned, reader)),
+    ...(isOver ? [] : jobDelays(job, state, owned, reader)),
   ].toSorted(compareByImportance)
   for (const problem of problems) reader.problem(problem)
   for (const each of jobMilestones(job, isComplete, lost, reader)) reader.milestone(each)
@@ -89,12 +89,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
 }
 
 /** What delays a Job: it is suspended, a container prevents the end of a pod, or terminating pods are not removed. */
-function delayProblems(
-  job: Job,
-  state: PodsState | undefined,
-  owned: readonly Pod[],
-  reader: Reader,
-): readonly Problem[] {
+function jobDelays(job: Job, state: PodsState | undefined, owned: readonly Pod[], reader: Reader): readonly Problem[] {
   const suspended: Problem = {
     ...objectProblemFields(job, reader.history.firstSeenAt),
     reason: 'suspended',
@@ -219,8 +214,8 @@ function runningSidecarProblem({ pod }: PodView, job: Job, reader: Reader): Prob
   const templateContainers = main.filter(({ container }) => isTemplateContainer(container.name, job))
   const isAdded = kept !== undefined && !templateContainers.includes(kept)
   const ends = templateContainers.filter((each) => each !== kept).map(({ status }) => status?.state?.terminated)
-  const isAnyOtherRunning = others.some((each) => templateContainers.includes(each))
-  if (kept === undefined || isAnyOtherRunning || ends.length === 0 || !ends.every((end) => end?.exitCode === 0))
+  const isOtherRunning = others.some((each) => templateContainers.includes(each))
+  if (kept === undefined || isOtherRunning || ends.length === 0 || !ends.every((end) => end?.exitCode === 0))
     return undefined
   const since = latestMoment(ends.map((end) => reader.time(end?.finishedAt))) ?? reader.now
   if (!isAdded && !reader.passed(since + longStepMs)) return undefined
@@ -289,10 +284,8 @@ function failuresOfPod(pod: Pod, reader: Reader): readonly Problem[] {
 }
 
 /** Whether the built-in controller manages a Job. Another controller may run the pods in another cluster. */
-function isManagedByJobController({
-  spec: { managedBy = 'kubernetes.io/job-controller' } = {},
-}: Pick<Job, 'spec'>): boolean {
-  return managedBy === 'kubernetes.io/job-controller'
+function isManagedByJobController({ spec }: Pick<Job, 'spec'>): boolean {
+  return [undefined, 'kubernetes.io/job-controller'].includes(spec?.managedBy)
 }
 
 /**

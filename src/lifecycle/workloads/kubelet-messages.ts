@@ -171,10 +171,7 @@ export function sandboxErrorDetail(message: string): { message: string; handler?
   return { message: setupError(message), handler }
 }
 
-/**
- * The missing Secret or ConfigMap of a volume. If only a key is missing, the kubelet names the volume, and the spec of
- * the pod names the object.
- */
+/** The missing Secret or ConfigMap of a volume. For a missing key, the kubelet only names the volume. */
 export function missingVolumeObject(message: string, { spec }: Pod): MissingObject | undefined {
   const missing = missingObject(message)
   if (missing === undefined || missing.name !== undefined) return missing

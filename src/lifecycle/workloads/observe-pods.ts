@@ -44,18 +44,18 @@ export function observePod(
   return { seenAt: now, containers }
 }
 
-/**
- * The refused pulls of a container, as its states (`observed`) or Events show them.
- * @param events the Events about the container
- */
+/** The refused pulls of a container, as its states (`observed`) or Events show them. */
 export function withReportedRefusals(
   observed: ContainerObservations['refusals'],
-  events: readonly EventObject[],
+  containerEvents: readonly EventObject[],
   seenAt: number,
   { time }: GateTime,
 ): ContainerObservations['refusals'] {
   const refusals = new Map(observed)
-  const reported = Map.groupBy(events.filter(isPullRefusal), ({ message }) => pullFailure(message ?? '').reason)
+  const reported = Map.groupBy(
+    containerEvents.filter(isPullRefusal),
+    ({ message }) => pullFailure(message ?? '').reason,
+  )
   for (const [reason, refused] of reported) {
     const known = observed.get(reason)
     const message = refused.at(-1)?.message ?? ''
@@ -79,10 +79,7 @@ export function isRefusedPullReason(reason = ''): boolean {
   return refusedStates.has(reason) || reason === 'ImagePullBackOff'
 }
 
-/**
- * Adds the waiting state of a container to its observations. `predatesGate`: this is the first status that the gate
- * saw, and the pod is older than the gate.
- */
+/** Adds the waiting state of a container. `predatesGate`: the first status, of a pod that is older than the gate. */
 function observeWaitingState(
   known: ContainerObservations,
   status: ContainerStatus,

@@ -8,40 +8,32 @@ import { eventCount, findCondition, hasStarted } from './pod-fields.ts'
  * an Event that changes nothing here requires no new assessment.
  */
 
-/**
- * When the error in the state of a container occurred first and last.
- * @param events the Events about the container
- */
+/** When the error in the state of a container occurred first and last. */
 export function refusedCreationTimes(
   { status }: PodContainer,
-  events: readonly EventObject[],
+  containerEvents: readonly EventObject[],
   time: GateTime['time'],
 ): ContainerView['refused'] {
   const refusal = `Error: ${status?.state?.waiting?.message ?? ''}`
-  const refused = events.find(({ message }) => message === refusal)
+  const refused = containerEvents.find(({ message }) => message === refusal)
   return refused && { first: time(firstOccurrence(refused)), last: time(lastOccurrence(refused)) }
 }
 
-/**
- * When the running postStart hook of a container began.
- * @param last the last Event about the container
- */
+/** When the postStart hook of a container began, if it runs. */
 export function postStartHookBeganAt(
   { container, status }: PodContainer,
-  last: EventObject | undefined,
+  lastEvent: EventObject | undefined,
   time: GateTime['time'],
 ): number | undefined {
-  const isRunning = container.lifecycle?.postStart !== undefined && !hasStarted(status) && last?.reason === 'Started'
-  return isRunning ? time(lastOccurrence(last)) : undefined
+  const isRunning =
+    container.lifecycle?.postStart !== undefined && !hasStarted(status) && lastEvent?.reason === 'Started'
+  return isRunning ? time(lastOccurrence(lastEvent)) : undefined
 }
 
-/**
- * The last message about each failed probe of a container.
- * @param events the Events about the container
- */
-export function failedProbeMessages(events: readonly EventObject[]): ContainerView['failedProbes'] {
+/** The last message about each failed probe of a container. */
+export function failedProbeMessages(containerEvents: readonly EventObject[]): ContainerView['failedProbes'] {
   const probes = (['liveness', 'readiness', 'startup'] as const).flatMap((kind) => {
-    const last = events.findLast(
+    const last = containerEvents.findLast(
       ({ reason, message }) => reason === 'Unhealthy' && message?.toLowerCase().startsWith(`${kind} probe`),
     )
     return last === undefined ? [] : [[kind, last.message ?? ''] as const]
@@ -49,9 +41,9 @@ export function failedProbeMessages(events: readonly EventObject[]): ContainerVi
   return Object.fromEntries(probes)
 }
 
-/** The probe for which the kubelet killed a container. @param events the Events about the container */
-export function probeThatKilled(events: readonly EventObject[]): ContainerView['killedBy'] {
-  const killings = events.filter(({ reason }) => reason === 'Killing')
+/** The probe for which the kubelet killed a container. */
+export function probeThatKilled(containerEvents: readonly EventObject[]): ContainerView['killedBy'] {
+  const killings = containerEvents.filter(({ reason }) => reason === 'Killing')
   return (['liveness', 'startup'] as const).find((kind) =>
     killings.some(({ message }) => message?.includes(`failed ${kind} probe`)),
   )
@@ -67,12 +59,12 @@ const setupFailures: ReadonlySet<string> = new Set([
   'NetworkNotReady',
 ])
 
-/**
- * The latest failed step of a pod's setup, before its containers exist.
- * @param events the Events about the pod
- */
-export function latestSetupFailure(events: readonly EventObject[], time: GateTime['time']): SetupFailure | undefined {
-  const failures = events.filter(({ reason }) => setupFailures.has(reason ?? ''))
+/** The latest failed step of a pod's setup, before its containers exist. */
+export function latestSetupFailure(
+  podEvents: readonly EventObject[],
+  time: GateTime['time'],
+): SetupFailure | undefined {
+  const failures = podEvents.filter(({ reason }) => setupFailures.has(reason ?? ''))
   // Every two minutes, the kubelet lists the unmounted volumes. An earlier Event contains the cause.
   const last =
     failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)

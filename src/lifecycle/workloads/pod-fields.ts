@@ -40,10 +40,7 @@ export function hasStarted(status: ContainerStatus | undefined): boolean {
   return (status?.state?.running ?? status?.state?.terminated ?? status?.lastState?.terminated) !== undefined
 }
 
-/**
- * Whether a container never ran, because the runtime could not start it: Docker reports ContainerCannotRun, containerd and
- * CRI-O report StartError with exit code 128.
- */
+/** Whether the runtime could not start a container: Docker reports ContainerCannotRun, others StartError. */
 export function isStartError({ reason }: { reason?: string }): boolean {
   return reason === 'StartError' || reason === 'ContainerCannotRun'
 }

@@ -49,10 +49,7 @@ export class PodHistories {
     return this.#views.get(pod)?.view === this.viewOf(pod, now) ? undefined : pod
   }
 
-  /**
-   * The view of a pod. The same object is returned until a fact that rules read changes. If the pod was never observed,
-   * its present state is the only observation.
-   */
+  /** The view of a pod. Returns the same object until a fact that rules read changes. */
   viewOf(pod: Pod, now: number): PodView {
     const { uid = '', namespace } = pod.metadata
     const observations = this.#observations.get(uid, namespace)

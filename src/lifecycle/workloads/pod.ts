@@ -100,10 +100,7 @@ function isSameImageName(requested = '', reported = ''): boolean {
   return [requested, `${requested}:latest`].some((name) => reported === name || reported.endsWith(`/${name}`))
 }
 
-/**
- * What an in-place change of a pod still waits for.
- * @param isObserved whether the kubelet has started to apply the change
- */
+/** What an in-place change of a pod still waits for. `isObserved`: the kubelet has started to apply the change. */
 function pendingChange(pod: Pod, isObserved: boolean): string | undefined {
   if (!isObserved) return 'waiting for the kubelet to take its change'
   // A resize: https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
@@ -123,32 +120,26 @@ function milestonesOfPod(
 ): readonly Milestone[] {
   const { pod, moments, containers, runningStep } = view
   const settled = isSettled(view, reader)
-  const toMilestone = (
-    name: string,
-    done: boolean,
-    at: number | undefined,
-    reached: string,
-    waiting: string,
-  ): Milestone =>
+  const step = (name: string, done: boolean, at: number | undefined, reached: string, waiting: string): Milestone =>
     done || succeeded ? { name, state: 'done', at, message: reached } : { name, state: 'open', message: waiting }
-  const stepMilestone = (name: 'scheduled' | 'initialized' | 'pulled' | 'started', reached: string, waiting: string) =>
-    toMilestone(name, view[name], moments[name], reached, waiting)
+  const stepOf = (name: 'scheduled' | 'initialized' | 'pulled' | 'started', reached: string, waiting: string) =>
+    step(name, view[name], moments[name], reached, waiting)
   const hasInits = containers.some(({ isInit }) => isInit)
   const running = pod.status?.phase === 'Running'
   return [
-    stepMilestone('scheduled', `scheduled on ${pod.spec?.nodeName ?? 'a node'}`, 'waiting for a node'),
+    stepOf('scheduled', `scheduled on ${pod.spec?.nodeName ?? 'a node'}`, 'waiting for a node'),
     hasInits
-      ? stepMilestone('initialized', 'init containers done', runningStep ?? 'waiting for init containers')
+      ? stepOf('initialized', 'init containers done', runningStep ?? 'waiting for init containers')
       : { name: 'initialized', state: 'skipped', message: 'no init containers' },
     {
-      ...stepMilestone('pulled', 'images pulled', runningStep ?? 'pulling images'),
+      ...stepOf('pulled', 'images pulled', runningStep ?? 'pulling images'),
       at: pulledAt(moments.pulled, reader),
     },
-    stepMilestone('started', 'containers started', runningStep ?? 'starting containers'),
+    stepOf('started', 'containers started', runningStep ?? 'starting containers'),
     // The phase is Running once no container waits for its start (getPhase, pkg/kubelet).
-    toMilestone('running', running, moments.started, 'running', 'waiting for all containers to run'),
+    step('running', running, moments.started, 'running', 'waiting for all containers to run'),
     {
-      ...toMilestone(
+      ...step(
         'ready',
         settled && pending === undefined,
         succeeded ? lastContainerEndedAt(pod, reader) : moments.settled,

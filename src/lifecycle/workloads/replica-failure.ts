@@ -91,10 +91,7 @@ const refusalKinds: readonly RefusalKind[] = [
   { reason: 'admission-denied', pattern: /^/, read: readDenial },
 ]
 
-/**
- * The kind of a refusal, by its message.
- * @param isDeletion whether the refused action is the deletion of a pod: then an unknown message is no denial
- */
+/** The kind of a refusal. If a pod could not be deleted (`isDeletion`), an unknown message is no denial. */
 function refusalKindOf(message: string, isDeletion = false): RefusalKind {
   const text = withoutPreamble(message)
   const found = refusalKinds.findIndex(({ pattern }) => pattern.test(text))

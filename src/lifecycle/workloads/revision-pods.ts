@@ -229,10 +229,7 @@ export function podCountText(count: number): string {
   return counted(count, 'pod')
 }
 
-/**
- * A milestone that counts pods.
- * @param isDone whether the milestone is done; by default, the count decides
- */
+/** A milestone that counts pods. By default, the milestone is done when enough pods have reached it. */
 export function countMilestone(
   name: string,
   done: number,

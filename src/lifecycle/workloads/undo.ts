@@ -132,10 +132,7 @@ function servingRevision(
   return { images: [], ready: settled, wanted, ...(older.length === 0 && { isFirst: true }) }
 }
 
-/**
- * When a revision was created, on the runner's clock. Undefined unless the revision directly precedes the present one,
- * and no rollback has restored it.
- */
+/** When a revision was created. Undefined if it does not directly precede the present one, or was restored before. */
 function previousRevisionCreatedAt(revision: KubeObject, { present }: Revisions, reader: Reader): number | undefined {
   const isBefore = present !== undefined && revisionNumber(revision) === revisionNumber(present) - 1
   return isBefore && !isRestoredRevision(revision) ? reader.time(creationTimestampOf(revision)) : undefined
@@ -223,8 +220,7 @@ function strategyObstacle({ kind, spec = {} }: Workload): string | undefined {
   const { paused, podManagementPolicy, updateStrategy } = spec
   if (paused) return 'it is paused: resume it, then undo it'
   if (updateStrategy?.type === 'OnDelete') return 'its pods are replaced when they are deleted (OnDelete)'
-  // The broken pod blocks the undo:
-  // https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#forced-rollback
+  // See https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#forced-rollback
   if (kind === 'StatefulSet' && podManagementPolicy !== 'Parallel')
     return 'after an undo, its broken pod must be deleted too: an ordered StatefulSet waits for it'
   return undefined

@@ -17,10 +17,7 @@ import {
 } from './pod-events.ts'
 import { containerOfEvent, containersOf, hasStarted, isReadyByCondition, isStartError } from './pod-fields.ts'
 
-/**
- * Creates the view of a pod, which rules read, from its present version, observations and Events.
- * @param events the latest last
- */
+/** Creates the view of a pod, which rules read. `events`: the latest last. */
 export function createPodView(
   pod: Pod,
   { seenAt, containers: observed }: PodObservations,
@@ -106,12 +103,9 @@ export function createPodView(
   }
 }
 
-/**
- * When an Event first reported a back-off before the next start of a container.
- * @param events the Events about the container
- */
-function backOffSince(events: readonly EventObject[], seenAt: number, { time }: GateTime): number | undefined {
-  const backOffs = events.filter(
+/** When an Event first reported a back-off before the next start of a container. */
+function backOffSince(containerEvents: readonly EventObject[], seenAt: number, { time }: GateTime): number | undefined {
+  const backOffs = containerEvents.filter(
     ({ reason, message }) => reason === 'BackOff' && message?.startsWith('Back-off restarting'),
   )
   return earliestMoment(backOffs.map((event) => time(firstOccurrence(event)) ?? seenAt))
@@ -152,10 +146,7 @@ function containerSettledAt(
   return since + settleTimeMs
 }
 
-/**
- * The first known start of a container. A time before the creation of the pod does not count: the clock of the node is
- * wrong, or the container never started (1970).
- */
+/** The first known start of a container. A time before the creation of its pod (1970, a wrong clock) is ignored. */
 function firstStartedAt(
   { status, startedAt }: ContainerView,
   createdAt = -Infinity,

@@ -145,24 +145,14 @@ export interface ExaminedPods {
   readonly stuck: readonly Problem[]
 }
 
-/**
- * Classifies and examines the pods of a workload.
- * @param owned all its pods
- */
+/** Classifies and examines the pods of a workload. `owned`: all its pods. */
 export function examineWorkloadPods(
   workload: Workload,
   owned: readonly Pod[],
   traits: PodTraits,
   reader: Reader,
 ): ExaminedPods {
-  const {
-    revisionOf,
-    failedPods,
-    mayFail,
-    replacesOnDelete = false,
-    waitsForTermination = false,
-    areKnown = true,
-  } = traits
+  const { revisionOf, failedPods, mayFail, replacesOnDelete, waitsForTermination = false, areKnown = true } = traits
   const pods = classifyPods(owned, revisionOf, replacesOnDelete && isObserved(workload))
   const isReadable = areKnown && reader.listState(podRequest(workload)) === 'complete'
   const state = isReadable ? examinePods(awaitedPods(pods), reader, failedPods) : undefined
