@@ -1,6 +1,6 @@
 import { Semaphore } from '../cluster/clock.ts'
 import { type ApiResource, kindNameOf, type WatchRequest } from '../cluster/feed.ts'
-import { compareTimestamps, controllerOf, type KubeObject } from '../cluster/objects.ts'
+import { compareTimestamps, controllerUidOf, type KubeObject } from '../cluster/objects.ts'
 import { parseDuration } from '../duration.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import { eventKind } from '../gate/watch-requests.ts'
@@ -335,7 +335,7 @@ async function findNamespaceObjects(
   const uids = new Set(found.map(({ object }) => object.metadata.uid))
   const newest = newestJobs(found.map(({ object }) => object))
   const lines = found
-    .filter(({ object }) => !uids.has(controllerOf(object) ?? '') || newest.has(object))
+    .filter(({ object }) => !uids.has(controllerUidOf(object) ?? '') || newest.has(object))
     .map(({ resource: { group, version, plural }, object: { metadata } }) => {
       const kind = group === '' ? plural : `${plural}.${version}.${group}`
       return `${kind}/${metadata.name} -n ${metadata.namespace}`
@@ -344,10 +344,10 @@ async function findNamespaceObjects(
 }
 
 function newestJobs(objects: readonly KubeObject[]): ReadonlySet<KubeObject> {
-  const jobs = objects.filter((object) => object.kind === 'Job' && controllerOf(object) !== undefined)
+  const jobs = objects.filter((object) => object.kind === 'Job' && controllerUidOf(object) !== undefined)
   const created = ({ metadata }: KubeObject) => metadata.creationTimestamp
   return new Set(
-    [...Map.groupBy(jobs, controllerOf).values()].flatMap((ofController) =>
+    [...Map.groupBy(jobs, controllerUidOf).values()].flatMap((ofController) =>
       ofController.toSorted((a, b) => compareTimestamps(created(b), created(a))).slice(0, 1),
     ),
   )

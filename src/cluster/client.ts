@@ -71,7 +71,7 @@ export class Client {
 
   /** Server time minus local time, in milliseconds. */
   get serverOffsetMs(): number {
-    return this.#serverOffset.ms
+    return this.#serverOffset.offsetMs
   }
 
   /** Ends every request and closes every connection. */

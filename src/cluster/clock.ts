@@ -138,7 +138,7 @@ export class ServerOffset {
   }
 
   /** Server time minus local time, in milliseconds; 0 before the first answer. */
-  get ms(): number {
+  get offsetMs(): number {
     return Number.isFinite(this.#low) ? Math.round((this.#low + this.#high) / 2) : 0
   }
 }
@@ -158,21 +158,21 @@ export class Semaphore {
 
   /** Runs `work` once a slot is free, then frees the slot. */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    await this.acquire()
+    await this.acquireSlot()
     try {
       return await work()
     } finally {
-      this.release()
+      this.releaseSlot()
     }
   }
 
-  /** Resolves once a slot is free. The caller must call `release`. */
-  async acquire(): Promise<void> {
+  /** Resolves once a slot is free. The caller must call `releaseSlot`. */
+  async acquireSlot(): Promise<void> {
     if (this.#free > 0) this.#free -= 1
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
-  release(): void {
+  releaseSlot(): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#free += 1
     else next()

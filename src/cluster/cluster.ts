@@ -3,7 +3,14 @@ import tls from 'node:tls'
 import { maxKindErrors, rediscoveryMs } from '../thresholds.ts'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { collectionPath, type Discovery, discover, type KindState, kindState, readServerVersion } from './discovery.ts'
+import {
+  collectionPath,
+  type Discovery,
+  discover,
+  findKindState,
+  type KindState,
+  readServerVersion,
+} from './discovery.ts'
 import { failureOf, isForbidden, isMethodNotSupported, isNotFound, isServerError, notFoundError } from './failures.ts'
 import {
   type ApiResource,
@@ -142,7 +149,7 @@ export class Cluster {
         'Bind the user to the ClusterRole system:discovery, and to a role that may get, list and watch the gated resources.',
     }
     return retryInitialRequests(this.#connection, forbidden, async () => {
-      const [{ resources }, version] = await Promise.all([this.#rediscover(), readServerVersion(this.#client)])
+      const [{ resources }, version] = await Promise.all([this.#repeatDiscovery(), readServerVersion(this.#client)])
       this.#version = version
       return resources
     })
@@ -185,14 +192,14 @@ export class Cluster {
 
   /** Lists the objects of a request once. Rejects with a 404 if the server does not serve the kind. */
   async #list(request: WatchRequest, metadataOnly?: boolean): Promise<List> {
-    const options = { metadataOnly, keepsFieldSets: this.redactor.keepsRecordsOf(request) }
+    const options = { metadataOnly, keepsFieldSets: this.redactor.isRecorded(request) }
     return listAll(this.#client, await this.#collectionPath(request), request, this.redactor.redact, options)
   }
 
   /** Reads one object. Rejects with a 404 if the object does not exist. */
   async get(reference: ObjectName): Promise<KubeObject> {
     const path = `${await this.#collectionPath(reference)}/${encodeURIComponent(reference.name)}`
-    const keepsFieldSets = this.redactor.keepsRecordsOf(reference)
+    const keepsFieldSets = this.redactor.isRecorded(reference)
     return this.redactor.redact(
       withKind((await this.#client.requestJson(path, { keepsFieldSets })) as object, reference),
     )
@@ -352,9 +359,9 @@ export class Cluster {
   async #collectionPath(request: WatchRequest): Promise<string> {
     const known = this.#discovered
     const kind = servedKind(request)
-    let resource = findResource((known ?? (await this.#rediscover())).resources, kind)
+    let resource = findResource((known ?? (await this.#repeatDiscovery())).resources, kind)
     if (!resource && known && this.#clock.now() - known.at >= rediscoveryMs) {
-      resource = findResource((await this.#rediscover()).resources, kind)
+      resource = findResource((await this.#repeatDiscovery()).resources, kind)
     }
     if (!resource) {
       throw notFoundError(`the server does not have the kind ${request.kind} in ${request.apiVersion}`)
@@ -370,11 +377,11 @@ export class Cluster {
     const kind = servedKind(request)
     const resource = known && findResource(known.resources, kind)
     if (resource !== undefined && hasWrongScope(resource, request)) return 'gone'
-    const state = isRecent ? kindState(known, kind) : 'served'
-    return state === 'served' ? kindState(await this.#rediscover(), kind) : state
+    const state = isRecent ? findKindState(known, kind) : 'served'
+    return state === 'served' ? findKindState(await this.#repeatDiscovery(), kind) : state
   }
 
-  #rediscover(): Promise<Discovery> {
+  #repeatDiscovery(): Promise<Discovery> {
     this.#discovering ??= discover(this.#client)
       .then((discovery) => {
         this.#discovered = { ...discovery, at: this.#clock.now() }

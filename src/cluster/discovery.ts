@@ -111,7 +111,7 @@ function readAggregatedGroups(groups: readonly AggregatedGroup[]): Discovery {
 export type KindState = 'served' | 'other-version' | 'gone' | 'unknown'
 
 /** Whether discovery contains a kind in the requested version, only in another version, or not at all. */
-export function kindState({ resources, stale }: Discovery, request: KindName): KindState {
+export function findKindState({ resources, stale }: Discovery, request: KindName): KindState {
   if (findResource(resources, request) !== undefined) return 'served'
   const group = groupOf(request.apiVersion)
   if (resources.some((resource) => resource.group === group && resource.kind === request.kind)) return 'other-version'

@@ -93,7 +93,7 @@ function explainFailure(
     ]
   }
   if (error instanceof ConnectionError && error.certificate) {
-    return ['api-unreachable', `The TLS connection to the cluster ${host} failed: ${explainTls(error)}`]
+    return ['api-unreachable', `The TLS connection to the cluster ${host} failed: ${explainTlsError(error)}`]
   }
   const way = proxy === undefined ? '' : ` through the proxy ${proxy}`
   const does = hasAnswered(connection, error)
@@ -130,7 +130,7 @@ function remedyFor(connection: Connection, error: ApiError | ConnectionError): s
 }
 
 /** Explains a TLS error by its code from OpenSSL or Node. For EPROTO, only the message contains the cause. */
-function explainTls(error: ConnectionError): string {
+function explainTlsError(error: ConnectionError): string {
   const { code } = error
   const message = withoutEnd(error.message)
   const cause = `${code} ${code === 'EPROTO' ? message : ''}`

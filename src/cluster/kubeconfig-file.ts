@@ -78,7 +78,7 @@ export function readKubeconfig(
   const listed = places.env['KUBECONFIG']?.trim()
   if (listed) return readPathList(listed)
   const standard = join(places.home, '.kube', 'config')
-  if (places.home !== '' && existsSync(standard)) return { ...readFile(standard), source: '~/.kube/config' }
+  if (places.home !== '' && existsSync(standard)) return { ...readKubeconfigFile(standard), source: '~/.kube/config' }
   throw kubeconfigMistake(
     `No kubeconfig was found: none is given, $KUBECONFIG is not set, and there is no ~/.kube/config. ${emptySecret}` +
       (inCluster
@@ -109,10 +109,10 @@ function readFromInput(input: string, home: string): KubeconfigDocument {
   const text = input.replace(/^\uFEFF/, '').trim()
   if (text === '') throw kubeconfigMistake(`The kubeconfig is empty. ${emptySecret}`)
   const file = findExistingFile(text, home)
-  if (file) return readFile(file)
+  if (file) return readKubeconfigFile(file)
   const decoded = decodeBase64(text)
   if (decoded !== undefined) return parseDocument(decoded, [text])
-  if (looksLikePath(text)) {
+  if (mayBePath(text)) {
     throw kubeconfigMistake(
       `The file ${text} does not exist.${/^[/~]|^[A-Za-z]:/.test(text) ? '' : ` A relative path starts at ${process.cwd()}.`} Is it written by a later step?`,
     )
@@ -144,7 +144,7 @@ function decodeBase64(text: string): string | undefined {
   return decoded
 }
 
-function looksLikePath(text: string): boolean {
+function mayBePath(text: string): boolean {
   return /^[^\s{}"']{1,256}$/.test(text) && /^[./~]|^[A-Za-z]:[\\/]|[\\/.]/.test(text) && !/:\S*:/.test(text)
 }
 
@@ -158,10 +158,10 @@ function readPathList(listed: string): KubeconfigDocument {
       '$KUBECONFIG names no file that exists. Write the file in a step before this one, or give the kubeconfig itself in the input `kubeconfig`.',
     )
   }
-  return { ...mergeDocuments(existing.map(readFile)), source: `$KUBECONFIG (${existing.join(', ')})` }
+  return { ...mergeDocuments(existing.map(readKubeconfigFile)), source: `$KUBECONFIG (${existing.join(', ')})` }
 }
 
-function readFile(path: string): KubeconfigDocument {
+function readKubeconfigFile(path: string): KubeconfigDocument {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -222,7 +222,7 @@ function readNamedEntries(content: Section, list: string, body: string): NamedEn
 const pathSettings = ['certificate-authority', 'client-certificate', 'client-key', 'tokenFile']
 
 function withAbsolutePaths(document: KubeconfigDocument, folder: string): KubeconfigDocument {
-  const absolute = ({ name, body }: NamedEntry): NamedEntry => {
+  const withAbsoluteSettings = ({ name, body }: NamedEntry): NamedEntry => {
     const settings = Object.entries(body).map(([setting, value]) => {
       const isPath = pathSettings.includes(setting) && typeof value === 'string' && value !== ''
       if (setting === 'exec' && isObject(value)) return [setting, withAbsoluteCommand(value, folder)]
@@ -230,7 +230,11 @@ function withAbsolutePaths(document: KubeconfigDocument, folder: string): Kubeco
     })
     return { name, body: Object.fromEntries(settings) }
   }
-  return { ...document, clusters: document.clusters.map(absolute), users: document.users.map(absolute) }
+  return {
+    ...document,
+    clusters: document.clusters.map(withAbsoluteSettings),
+    users: document.users.map(withAbsoluteSettings),
+  }
 }
 
 /** Makes a command like `./bin/plugin` absolute: it is relative to the kubeconfig. A bare name is found through PATH. */

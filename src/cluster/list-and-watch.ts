@@ -194,11 +194,11 @@ export async function* readWatchLines(options: WatchOptions): AsyncGenerator<Buf
   let cancelSilence = () => {}
   let cancelOverdue = () => {}
 
-  const restartSilence = () => {
+  const restartSilenceTimer = () => {
     cancelSilence()
-    cancelSilence = clock.after(watchSilenceMs, check)
+    cancelSilence = clock.after(watchSilenceMs, probeConnection)
   }
-  const check = async () => {
+  const probeConnection = async () => {
     const before = chunks
     try {
       await probe(ending)
@@ -215,14 +215,14 @@ export async function* readWatchLines(options: WatchOptions): AsyncGenerator<Buf
     const stream = await client.openStream(path, { accept, signal: ending, timeoutMs: answerTimeoutMs })
     isOpen = true
     onOpen()
-    restartSilence()
+    restartSilenceTimer()
     cancelOverdue = clock.after(overdueMs, stop)
     let pending: Buffer[] = []
     let length = 0
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       chunks += 1
       onBytes()
-      restartSilence()
+      restartSilenceTimer()
       let start = 0
       for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
         const part = chunk.subarray(start, end)

@@ -6,12 +6,12 @@ import { groupOf, isObject, type KubeObject } from './objects.ts'
 type FieldCheck = (value: unknown) => readonly string[] | undefined
 type Fields = Readonly<Record<string, FieldCheck>>
 
-const hasType =
+const checkType =
   (...types: readonly string[]): FieldCheck =>
   (value) =>
     types.includes(typeof value) ? undefined : []
 
-const listOf =
+const checkListOf =
   (check: FieldCheck): FieldCheck =>
   (value) => {
     if (!Array.isArray(value)) return []
@@ -23,7 +23,7 @@ const listOf =
   }
 
 /** Accepts an object whose fields have the types in `fieldTypes`, or in `exceptions`. */
-const object = (exceptions: Fields = {}): FieldCheck => {
+const checkObjectWith = (exceptions: Fields = {}): FieldCheck => {
   const own = new Map(Object.entries(exceptions))
   return (value) => {
     if (!isObject(value)) return []
@@ -52,37 +52,37 @@ function cachedCheck(check: FieldCheck): FieldCheck {
   }
 }
 
-const text = hasType('string')
-const scalar = hasType('string', 'number')
-const checkObject = object()
-const objects = listOf(checkObject)
+const checkText = checkType('string')
+const checkScalar = checkType('string', 'number')
+const checkObject = checkObjectWith()
+const checkObjects = checkListOf(checkObject)
 /** Accepts a list of objects that all have these fields. */
-const listOfObjectsWith = (...names: readonly string[]): FieldCheck =>
-  listOf((value) => {
+const checkListOfObjectsWith = (...names: readonly string[]): FieldCheck =>
+  checkListOf((value) => {
     const path = checkObject(value)
     if (path !== undefined) return path
     const missing = names.find((name) => (value as Record<string, unknown>)[name] === undefined)
     return missing === undefined ? undefined : [missing]
   })
-const scalars = listOf(scalar)
+const checkScalars = checkListOf(checkScalar)
 /** Accepts a map of labels. Its keys are not names of fields. */
-const labels: FieldCheck = (value) => (isObject(value) ? scalars(Object.values(value)) : [])
-const selector: FieldCheck = (value) => (labels(value) === undefined ? undefined : checkObject(value))
+const checkLabels: FieldCheck = (value) => (isObject(value) ? checkScalars(Object.values(value)) : [])
+const checkSelector: FieldCheck = (value) => (checkLabels(value) === undefined ? undefined : checkObject(value))
 
 const types: readonly (readonly [FieldCheck, string])[] = [
   [
-    text,
+    checkText,
     `apiVersion creationTimestamp deletionTimestamp eventTime fieldPath finishedAt firstTimestamp hostname image imageID ip
      key ingressClassName kind lastTimestamp lastTransitionTime manager message name namespace nodeName operation operator phase reason
      secretName serviceName startedAt storageClassName subresource time type uid`,
   ],
   [
-    hasType('number'),
+    checkType('number'),
     `active availableReplicas containerPort count exitCode failed failureThreshold initialDelaySeconds minReadySeconds
      periodSeconds readyReplicas replicas restartCount signal succeeded updatedReplicas`,
   ],
   // These fields are only compared, so a handwritten recording may contain either type.
-  [scalar, 'completions generation observedGeneration resourceVersion targetPort'],
+  [checkScalar, 'completions generation observedGeneration resourceVersion targetPort'],
   [
     checkObject,
     `backend data exec http httpGet involvedObject lastState livenessProbe loadBalancer metadata readinessProbe resources running
@@ -90,20 +90,20 @@ const types: readonly (readonly [FieldCheck, string])[] = [
   ],
   [cachedCheck(checkObject), 'spec'],
   [
-    objects,
+    checkObjects,
     `containerStatuses env envFrom ingress initContainerStatuses managedFields matchExpressions paths ports
      readinessGates rules schedulingGates taints tls tolerations volumeMounts`,
   ],
-  [listOf(text), 'args command finalizers ownedFields values'],
-  [labels, 'annotations applied hard labels matchLabels'],
-  [selector, 'selector'],
-  [object({ service: text }), 'grpc'],
-  [listOf(object({ status: text })), 'conditions'],
-  [listOf(object({ conditions: checkObject, addresses: listOf(text) })), 'endpoints'],
-  [listOf(object({ image: checkObject })), 'volumes'],
-  [listOfObjectsWith('name'), 'containers initContainers'],
+  [checkListOf(checkText), 'args command finalizers ownedFields values'],
+  [checkLabels, 'annotations applied hard labels matchLabels'],
+  [checkSelector, 'selector'],
+  [checkObjectWith({ service: checkText }), 'grpc'],
+  [checkListOf(checkObjectWith({ status: checkText })), 'conditions'],
+  [checkListOf(checkObjectWith({ conditions: checkObject, addresses: checkListOf(checkText) })), 'endpoints'],
+  [checkListOf(checkObjectWith({ image: checkObject })), 'volumes'],
+  [checkListOfObjectsWith('name'), 'containers initContainers'],
   // The uid may be missing in a handwritten object. Then the object has no owner.
-  [listOfObjectsWith('apiVersion', 'kind', 'name'), 'ownerReferences'],
+  [checkListOfObjectsWith('apiVersion', 'kind', 'name'), 'ownerReferences'],
 ]
 
 /** The type check for each field that rules read, by name. A name has nearly always the same type in all kinds. */
@@ -127,7 +127,7 @@ const checkedKinds: ReadonlySet<string> = new Set([
  * `replicas: "three"` compares as NaN.
  */
 export function explainWrongType(object: KubeObject): string | undefined {
-  if (hasType('number', 'string')(object.metadata.generation) !== undefined) delete object.metadata.generation
+  if (checkType('number', 'string')(object.metadata.generation) !== undefined) delete object.metadata.generation
   const isChecked = checkedKinds.has(`${groupOf(object.apiVersion)}/${object.kind}`)
   const path = isChecked ? (pathOfNullPart(object) ?? checkObject(object)) : checkObject({ metadata: object.metadata })
   return path === undefined ? undefined : `its object is invalid: ${path.join('.')} has the wrong type`

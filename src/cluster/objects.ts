@@ -57,7 +57,7 @@ export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: Kube
 }
 
 /** The uid of the controller that owns an object, from its owner references. */
-export function controllerOf({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
+export function controllerUidOf({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller)?.uid
 }
 
@@ -293,19 +293,19 @@ function resourceVersionNumber({ metadata: { resourceVersion } }: EventObject): 
  * second, the entry stays the same. A scale, a binding or a deletion changes no entry.
  */
 export function authorsOf(before: KubeObject | undefined, after: KubeObject): string | undefined {
-  return managerNames(writtenEntries(before, after))
+  return managerNames(changedEntries(before, after))
 }
 
 /** Like `authorsOf`, but only the clients that changed an object outside its status. */
 export function specAuthorsOf(before: KubeObject, after: KubeObject): string | undefined {
   return managerNames(
-    writtenEntries(before, after).filter(
+    changedEntries(before, after).filter(
       ({ manager, subresource }) => subresource !== 'status' && manager !== 'unknown',
     ),
   )
 }
 
-function writtenEntries(before: KubeObject | undefined, after: KubeObject): readonly ManagedFields[] {
+function changedEntries(before: KubeObject | undefined, after: KubeObject): readonly ManagedFields[] {
   const known = new Map((before?.metadata.managedFields ?? []).map((entry) => [managerKey(entry), entry.time]))
   return (after.metadata.managedFields ?? []).filter(
     (entry) => !known.has(managerKey(entry)) || known.get(managerKey(entry)) !== entry.time,
@@ -327,9 +327,9 @@ function managerKey({ manager, operation, subresource }: ManagedFields): string 
 
 /** Whether two versions of an object differ only in the status and in metadata that every write changes. */
 export function hasOnlyStatusChanges(before: KubeObject, after: KubeObject): boolean {
-  const rest = ({ status: _status, metadata, ...object }: KubeObject) => {
+  const withoutStatus = ({ status: _status, metadata, ...object }: KubeObject) => {
     const { resourceVersion: _version, managedFields: _fields, ...others } = metadata
     return { ...object, metadata: others }
   }
-  return isDeepStrictEqual(rest(before), rest(after))
+  return isDeepStrictEqual(withoutStatus(before), withoutStatus(after))
 }

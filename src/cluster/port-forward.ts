@@ -74,7 +74,7 @@ class PodConnection extends Duplex {
     // Without this listener, an error after the end of the answer would end the process.
     this.on('error', () => {})
     // With the default `binaryType`, every message is a Buffer.
-    socket.on('message', (message) => this.#receive(message as Buffer))
+    socket.on('message', (message) => this.#handleMessage(message as Buffer))
     socket.on('error', (error) => this.#fail(error))
     socket.on('close', (code) => {
       if (this.destroyed) return
@@ -83,7 +83,7 @@ class PodConnection extends Duplex {
     })
   }
 
-  #receive(message: Buffer): void {
+  #handleMessage(message: Buffer): void {
     const [channel = dataChannel] = message
     if (!this.#begun.has(channel)) {
       this.#begun.add(channel)

@@ -125,7 +125,7 @@ export class Redactor {
   }
 
   /** Whether records are kept for an object of this kind. Only then are field sets needed. */
-  keepsRecordsOf(kind: KindName): boolean {
+  isRecorded(kind: KindName): boolean {
     return this.#recorded.has(groupAndKind(kind))
   }
 

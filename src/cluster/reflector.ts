@@ -49,7 +49,7 @@ import {
   selectionQuery,
   withKind,
 } from './list-and-watch.ts'
-import { controllerOf, type KubeObject } from './objects.ts'
+import { controllerUidOf, type KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
 
 /* Keeps the objects of one request up to date: lists, watches, and recovers from failures. */
@@ -190,7 +190,7 @@ export class Reflector {
       const list =
         this.#options.firstList ??
         (await listAll(client, await path(), this.#request, (object) => this.#redactAndShare(object), {
-          keepsFieldSets: this.#options.redactor.keepsRecordsOf(this.#request),
+          keepsFieldSets: this.#options.redactor.isRecorded(this.#request),
           signal: AbortSignal.any([signal, overdue.signal]),
           silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
           onPage: () => this.#recordSuccess(),
@@ -271,7 +271,7 @@ export class Reflector {
         accept: acceptHeader(this.#request, 'watch'),
         signal,
         overdueMs: timeoutSeconds * 1000 + watchOverdueMs,
-        probe: (ended) => this.#probe(collection, ended),
+        probe: (ended) => this.#sendProbe(collection, ended),
         onOpen: () => {
           healthyFrom = clock.now() + healthyWatchMs
           this.#recordSuccess()
@@ -305,10 +305,10 @@ export class Reflector {
       this.#resourceVersion = undefined
       await this.#pause(Math.min(retryAfterOf(failure), maxRetryAfterMs))
     } else if (isBroken) throw failure
-    else if (failure !== undefined || this.#failedWatches > 0) await this.#pause(this.#backOffMs())
+    else if (failure !== undefined || this.#failedWatches > 0) await this.#pause(this.#nextBackOffMs())
   }
 
-  async #probe(collection: string, signal: AbortSignal): Promise<void> {
+  async #sendProbe(collection: string, signal: AbortSignal): Promise<void> {
     const query = new URLSearchParams({ ...selectionQuery(this.#request), limit: '1' })
     const list = await this.#options.client.requestJson(`${collection}?${query}`, {
       accept: acceptHeader(this.#request, 'list'),
@@ -332,7 +332,7 @@ export class Reflector {
   #handleLine(line: Buffer): void {
     let event: { type?: unknown; object?: (KubeObject & { code?: number }) | null }
     try {
-      const isWhole = this.#options.redactor.keepsRecordsOf(this.#request)
+      const isWhole = this.#options.redactor.isRecorded(this.#request)
       event = (isWhole ? JSON.parse(line.toString('utf8')) : parseJson(line)) as typeof event
     } catch {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent a line that is not JSON`)
@@ -346,8 +346,8 @@ export class Reflector {
     if (type === 'BOOKMARK') this.#checkVersion(resourceVersion)
     else {
       const compact = this.#redactAndShare(withKind(object, this.#request))
-      if (type === 'DELETED') this.#remove(compact)
-      else this.#put(compact)
+      if (type === 'DELETED') this.#removeAndReport(compact)
+      else this.#storeAndReport(compact)
     }
     this.#resourceVersion = resourceVersion
     this.#latestVersion = resourceVersion
@@ -356,16 +356,16 @@ export class Reflector {
   /** Reports the differences between a list and the known objects. A deletion contains the last known state. */
   #reportDifferences(items: readonly KubeObject[]): void {
     const listed = new Set(items.map(namespacedName))
-    for (const [key, object] of this.#objects) if (!listed.has(key)) this.#remove(object)
-    for (const item of items) this.#put(item)
+    for (const [key, object] of this.#objects) if (!listed.has(key)) this.#removeAndReport(object)
+    for (const item of items) this.#storeAndReport(item)
   }
 
-  #put(object: KubeObject): void {
+  #storeAndReport(object: KubeObject): void {
     const key = namespacedName(object)
     const known = this.#objects.get(key)
     if (known && known.metadata.resourceVersion === object.metadata.resourceVersion) return
     const replaced = known !== undefined && known.metadata.uid !== object.metadata.uid
-    if (replaced) this.#remove(known)
+    if (replaced) this.#removeAndReport(known)
     this.#objects.set(key, object)
     this.#options.sink({ type: known && !replaced ? 'MODIFIED' : 'ADDED', object })
   }
@@ -376,18 +376,18 @@ export class Reflector {
    */
   #redactAndShare(object: KubeObject): KubeObject {
     const redacted = this.#options.redactor.redact(object)
-    const controller = controllerOf(redacted)
+    const controller = controllerUidOf(redacted)
     const sibling = controller === undefined ? undefined : this.#siblings.get(controller)
     const compact = shareEqualParts(redacted, this.#objects.get(namespacedName(redacted)) ?? sibling)
     if (controller !== undefined && sibling === undefined) this.#siblings.set(controller, compact)
     return compact
   }
 
-  #remove(object: KubeObject): void {
+  #removeAndReport(object: KubeObject): void {
     const known = this.#objects.get(namespacedName(object))
     if (known?.metadata.uid !== object.metadata.uid) return
     this.#objects.delete(namespacedName(object))
-    const controller = controllerOf(object) ?? ''
+    const controller = controllerUidOf(object) ?? ''
     if (this.#siblings.get(controller)?.metadata.uid === object.metadata.uid) this.#siblings.delete(controller)
     // Without a deletionTimestamp, the object may still exist with other labels.
     if (this.#request.labelSelector === undefined || object.metadata.deletionTimestamp !== undefined) {
@@ -407,7 +407,7 @@ export class Reflector {
       // An expired version is normal, because the server's history is limited. If versions expire twice in a row, the
       // next attempt is delayed. If the second was a list, a failure is reported too.
       if (this.#wasExpired && isListing) this.#reportFailure(new ConnectionError('EBADMSG', 'every list has expired'))
-      if (this.#wasExpired) await this.#pause(this.#backOffMs())
+      if (this.#wasExpired) await this.#pause(this.#nextBackOffMs())
       this.#wasExpired = true
       return
     }
@@ -442,7 +442,7 @@ export class Reflector {
   #pauseMsAfter(error: unknown): number {
     if (isForbidden(error)) return forbiddenBackOffMs
     if (isNotFound(error)) return missingBackOffMs
-    return isUnauthorized(error) || isMethodNotSupported(error) ? refusedBackOffMs : this.#backOffMs()
+    return isUnauthorized(error) || isMethodNotSupported(error) ? refusedBackOffMs : this.#nextBackOffMs()
   }
 
   #reportFailure(error: unknown): void {
@@ -467,7 +467,7 @@ export class Reflector {
   }
 
   /** The next delay, doubled with each failure, and random within ±50 % so that runners do not retry together. */
-  #backOffMs(): number {
+  #nextBackOffMs(): number {
     const delayMs = Math.min(maxWatchBackOffMs, minWatchBackOffMs * 2 ** this.#failures)
     this.#failures += 1
     return delayMs * (0.5 + this.#options.clock.random())

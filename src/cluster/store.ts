@@ -44,7 +44,7 @@ interface EventsAbout {
 /** Shared by all objects without Events. Callers compare arrays by identity to find changes. */
 const noEvents: readonly EventObject[] = []
 
-function noEventsAbout(): EventsAbout {
+function createEventsAbout(): EventsAbout {
   return { byName: new Map(), sorted: noEvents }
 }
 
@@ -97,9 +97,9 @@ export class Store {
     switch (event.type) {
       case 'ADDED':
       case 'MODIFIED':
-        return this.#put(event.object)
+        return this.#putObject(event.object)
       case 'DELETED':
-        return this.#delete(event.object)
+        return this.#deleteObject(event.object)
       case 'DISCOVERY':
         for (const { group, kind, status } of event.resources) {
           // Discovery lists each version of a kind. A status subresource in one version counts for all versions.
@@ -214,7 +214,7 @@ export class Store {
    * CRD, a kind has no objects.
    */
   listState(request: WatchRequest): ListState {
-    const refusals = this.#refusals(request)
+    const refusals = this.#failuresSinceList(request)
     if (refusals.some(isAccessDenied)) return 'unknown'
     if (this.#syncedNumber(request) > 0 || refusals.some(({ type }) => type === 'MISSING')) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
@@ -222,9 +222,9 @@ export class Store {
 
   /** The failure that prevents the reading of a request's objects, preferably a denied access; undefined without one. */
   refusalOf(request: WatchRequest): Failure | undefined {
-    const refusals = this.#refusals(request)
-    const isPart = (denied: Failure) => isSupersetOf(request, denied)
-    return this.deniedAccess.find(isPart) ?? refusals.find(isAccessDenied) ?? refusals.at(-1)
+    const refusals = this.#failuresSinceList(request)
+    const isIncluded = (denied: Failure) => isSupersetOf(request, denied)
+    return this.deniedAccess.find(isIncluded) ?? refusals.find(isAccessDenied) ?? refusals.at(-1)
   }
 
   /** The requests to which access is denied since their last complete list, in the order of arrival. */
@@ -240,7 +240,7 @@ export class Store {
   }
 
   /** The failures of a request since its last complete list. */
-  #refusals(request: WatchRequest): readonly Failure[] {
+  #failuresSinceList(request: WatchRequest): readonly Failure[] {
     if (this.#refused.size === 0) return []
     const syncedAt = this.#syncedNumber(request)
     return [...this.#refused.values()].filter(
@@ -290,7 +290,7 @@ export class Store {
     else before.push(answer)
   }
 
-  #put(object: KubeObject): readonly Change[] {
+  #putObject(object: KubeObject): readonly Change[] {
     if (isEvent(object)) return this.#putEvent(object)
     const key = objectKey(nameOf(object))
     const before = this.#objects.get(key)
@@ -312,7 +312,7 @@ export class Store {
     return [{ before, after: object }]
   }
 
-  #delete(object: KubeObject): readonly Change[] {
+  #deleteObject(object: KubeObject): readonly Change[] {
     const key = objectKey(nameOf(object))
     const before = this.#objects.get(key)
     if (before === undefined || before.metadata.uid !== object.metadata.uid) return []
@@ -326,8 +326,8 @@ export class Store {
     const { uid, kind = '', namespace = event.metadata.namespace, name = '' } = event.involvedObject ?? {}
     const subject = subjectKey({ kind, name, namespace })
     const within = event.involvedObject?.namespace
-    const byName = this.#eventsByName.get(subject) ?? noEventsAbout()
-    const byUid = uid === undefined ? byName : (this.#eventsByUid.get(uid, within) ?? noEventsAbout())
+    const byName = this.#eventsByName.get(subject) ?? createEventsAbout()
+    const byUid = uid === undefined ? byName : (this.#eventsByUid.get(uid, within) ?? createEventsAbout())
     const before = byUid.byName.get(event.metadata.name)
     if (before !== undefined && isOutdated(event, before)) return []
     this.#eventsByName.set(subject, byName)

@@ -17,10 +17,10 @@ import { versionChangedAt } from '../lifecycle/status-age.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
 import {
-  definedClocks,
   displayName,
   fullNames,
   isDeletionAwaited,
+  omitUndefinedClocks,
   type Target,
   watchRequestOf,
 } from '../plan/target.ts'
@@ -331,7 +331,7 @@ export class Assessor {
     if (names.length === 0) return
     const { stallTimeoutMs } = clocks
     const targets = names.map((each): Target => {
-      return { ...each, clocks: definedClocks({ stallTimeoutMs }), source, deployedBy }
+      return { ...each, clocks: omitUndefinedClocks({ stallTimeoutMs }), source, deployedBy }
     })
     for (const gated of this.add(targets, this.#parts.now())) {
       this.#parts.log({ kind: 'note', text: `deployed by ${deployer.name}`, target: gated.index, added: gated.target })

@@ -1,4 +1,4 @@
-import { cachePerObject, controllerOf, isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
+import { cachePerObject, controllerUidOf, isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 
 /** The pods of a target, by revision and state. The gated revision is the revision that must become ready. */
@@ -28,7 +28,7 @@ export function podsOf(object: KubeObject | undefined, assessed: Pods | undefine
 /** The uid of the workload that controls pods: for a ReplicaSet, the uid of its Deployment. */
 export function workloadUid(controller: string, store: Pick<Store, 'getByUid'>): string {
   const object = store.getByUid(controller)
-  return (isOfKind(object, 'ReplicaSet') ? controllerOf(object) : undefined) ?? controller
+  return (isOfKind(object, 'ReplicaSet') ? controllerUidOf(object) : undefined) ?? controller
 }
 
 /** The pods that must become ready. */

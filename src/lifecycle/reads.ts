@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import { controllerOf, type EventObject, isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
+import { controllerUidOf, type EventObject, isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
 import { type Change, isSupersetOf, type Store } from '../cluster/store.ts'
 import { workloadUid } from './pods.ts'
 
@@ -93,7 +93,7 @@ export class Reads {
 
   /** Records the read of a pod's history. The history depends on the controller of the pod and on the revisions. */
   recordHistory(pod: Pod, store: Store): void {
-    const controller = controllerOf(pod)
+    const controller = controllerUidOf(pod)
     if (controller === undefined || this.#keys.has(controller)) return
     this.#addKey(controller)
     const workload = workloadUid(controller, store)

@@ -293,32 +293,33 @@ export function compileEntry(
       return otherwise
     }
   }
-  const condition = (field: string, source: string) => compileOr(field, () => compiler.condition(source), neverHolds)
-  const textOf = (field: string, source: string) => compileOr(field, () => compiler.text(source), noText)
-  const optional = (field: 'failed' | 'inProgress' | 'suspended' | 'stallHold') => {
+  const compileCondition = (field: string, source: string) =>
+    compileOr(field, () => compiler.condition(source), neverHolds)
+  const compileText = (field: string, source: string) => compileOr(field, () => compiler.text(source), noText)
+  const compileOptionalCondition = (field: 'failed' | 'inProgress' | 'suspended' | 'stallHold') => {
     const source = entry[field]
-    return source === undefined ? undefined : condition(field, source)
+    return source === undefined ? undefined : compileCondition(field, source)
   }
-  const optionalText = (field: string, source: string | undefined) =>
-    source === undefined ? undefined : textOf(field, source)
+  const compileOptionalText = (field: string, source: string | undefined) =>
+    source === undefined ? undefined : compileText(field, source)
   const { apiVersion = '', kind, current, cause = [], milestones = [], revision, follows } = entry
   return {
     ...entry,
     group: entry.group ?? groupOf(apiVersion),
     kind,
     isUsers,
-    current: condition('current', current),
-    failed: optional('failed'),
-    inProgress: optional('inProgress'),
-    suspended: optional('suspended'),
-    stallHold: optional('stallHold'),
-    cause: cause.map((source) => textOf('cause', source)),
-    milestones: milestones.map(({ name, done }) => ({ name, done: condition('milestones', done) })),
-    revision: optionalText('revision', revision),
+    current: compileCondition('current', current),
+    failed: compileOptionalCondition('failed'),
+    inProgress: compileOptionalCondition('inProgress'),
+    suspended: compileOptionalCondition('suspended'),
+    stallHold: compileOptionalCondition('stallHold'),
+    cause: cause.map((source) => compileText('cause', source)),
+    milestones: milestones.map(({ name, done }) => ({ name, done: compileCondition('milestones', done) })),
+    revision: compileOptionalText('revision', revision),
     follows: follows && {
-      object: textOf('follows', follows.object),
-      generation: optionalText('follows', follows.generation),
-      every: optionalText('follows', follows.every),
+      object: compileText('follows', follows.object),
+      generation: compileOptionalText('follows', follows.generation),
+      every: compileOptionalText('follows', follows.every),
     },
     statusFields: statusFieldsOf(`${current} ${entry.failed}`),
   }

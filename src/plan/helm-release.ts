@@ -1,7 +1,7 @@
 import { Semaphore } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { type ApiResource, helmRevisions, type WatchRequest } from '../cluster/feed.ts'
-import { controllerOf, type KubeObject, type ObjectMeta } from '../cluster/objects.ts'
+import { controllerUidOf, type KubeObject, type ObjectMeta } from '../cluster/objects.ts'
 import { type AddMistake, quote, UserError } from '../errors.ts'
 import { releaseListsAtOnce } from '../thresholds.ts'
 import { label } from './names.ts'
@@ -46,7 +46,7 @@ export function isOfRelease({ metadata }: Pick<KubeObject, 'metadata'>, release:
     annotations[nameAnnotation] === release.name &&
     annotations[namespaceAnnotation] === release.namespace &&
     annotations[hookAnnotation] === undefined &&
-    controllerOf({ metadata }) === undefined &&
+    controllerUidOf({ metadata }) === undefined &&
     (deletionTimestamp === undefined || release.includesTerminating)
   )
 }
@@ -136,7 +136,7 @@ export function createSelectionReader(
   const slots = new Semaphore(releaseListsAtOnce)
   const list = (request: WatchRequest) => slots.run(() => cluster.tryListObjects(request, true))
   const ofReleases = selections.filter((each): each is ReleaseSelection => each.release !== undefined)
-  const byRelease = Map.groupBy(ofReleases, ({ release }) => releaseText(release))
+  const byRelease = Map.groupBy(ofReleases, ({ release }) => releaseReference(release))
   const skipped = new Set<string>()
   const skippedSelections = (release: string) =>
     (byRelease.get(release) ?? []).filter((each) => skipped.has(JSON.stringify(each)))
@@ -151,7 +151,7 @@ export function createSelectionReader(
     if (objects !== undefined)
       return objects.filter((object) => isOfRelease(object, release)).map(({ metadata }) => metadata.name)
     skipped.add(key)
-    const name = releaseText(release)
+    const name = releaseReference(release)
     if (skippedSelections(name).length === byRelease.get(name)?.length)
       throw new UserError([{ input: 'kubeconfig', message: explainUnlistableRelease(release) }], 'forbidden')
     return []
@@ -167,12 +167,12 @@ export function createSelectionReader(
       await Promise.all(
         releases.map(async (release) => {
           const history = createHistory(release, (await list(revisionsRequest(release))) ?? [])
-          if (history !== undefined) histories.set(releaseText(release), history)
+          if (history !== undefined) histories.set(releaseReference(release), history)
         }),
       )
     },
     /** The history of a release; undefined if its Secrets cannot be read. */
-    historyOf: (release: Release): ReleaseHistory | undefined => histories.get(releaseText(release)),
+    historyOf: (release: Release): ReleaseHistory | undefined => histories.get(releaseReference(release)),
     /** One sentence for each release that has skipped kinds. */
     notices: (): readonly string[] =>
       [...byRelease.keys()].flatMap((name) => {
@@ -183,7 +183,7 @@ export function createSelectionReader(
   }
 }
 
-function releaseText({ name, namespace }: Release): string {
+function releaseReference({ name, namespace }: Release): string {
   return `${releaseKind.word}/${name} -n ${namespace}`
 }
 

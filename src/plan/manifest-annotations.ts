@@ -2,7 +2,7 @@ import { isObject } from '../cluster/objects.ts'
 import { parseDuration } from '../duration.ts'
 import { type AddMistake, nearestWords, quote } from '../errors.ts'
 import { parseWaitFor } from './reference-flags.ts'
-import { annotationPrefix, definedClocks, type Hook, type TargetClocks, type WaitFor } from './target.ts'
+import { annotationPrefix, type Hook, omitUndefinedClocks, type TargetClocks, type WaitFor } from './target.ts'
 
 /* Reads the annotations of manifests that are settings for Rollout Gate (`rollout-gate/…`) or that define hooks. */
 
@@ -46,7 +46,7 @@ export function readGateAnnotations(
     return text === undefined ? undefined : parse(text, (message) => addMistake(key, `${key}: ${message}`))
   }
   return {
-    clocks: definedClocks({
+    clocks: omitUndefinedClocks({
       timeoutMs: read('timeout', parseDuration),
       stallTimeoutMs: read('stall-timeout', parseDuration),
     }),

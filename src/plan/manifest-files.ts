@@ -98,16 +98,16 @@ function findFiles(
     return []
   }
   let isClean = true
-  const addOwnMistake: AddMistake = (message) => {
+  const addPathMistake: AddMistake = (message) => {
     isClean = false
     addMistake(message)
   }
-  const walk: Walk = { files: [], folders: new Set(), isRecursive, addMistake: addOwnMistake, workspace }
+  const walk: Walk = { files: [], folders: new Set(), isRecursive, addMistake: addPathMistake, workspace }
   // A pattern like k8s/** also matches files that are not manifests, so their extension must match.
   const isNamed = !isGlob || !pattern.endsWith('*')
   for (const path of matches) {
     if (exists(path)) visitPath(path, linkBoundary(path, workspace), isNamed ? 'named' : 'matched', walk)
-    else addOwnMistake(explainMissing(pattern, path))
+    else addPathMistake(explainMissing(pattern, path))
   }
   if (walk.files.length === 0 && isClean)
     addMistake(

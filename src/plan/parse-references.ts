@@ -176,11 +176,11 @@ function parseReferenceWords(
 }
 
 /** Adds the shared flags to the flags of a reference. `-l` and `--all` are added only if the reference is a kind alone. */
-function withSharedFlags(own: Flags, [first, ...names]: readonly string[], shared: Flags): Flags {
-  if (first === undefined) return own
-  const selects = !own.has('selector') && !own.has('all') && names.length === 0 && !first.includes('/')
+function withSharedFlags(flags: Flags, [first, ...names]: readonly string[], shared: Flags): Flags {
+  if (first === undefined) return flags
+  const selects = !flags.has('selector') && !flags.has('all') && names.length === 0 && !first.includes('/')
   const added = [...shared].filter(([name]) => name === 'for' || name === 'revision' || selects)
-  return new Map([...added, ...own])
+  return new Map([...added, ...flags])
 }
 
 /** A resource in an argument: a kind, with a name or a selector. */

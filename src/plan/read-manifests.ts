@@ -263,16 +263,18 @@ class YamlSource {
     const { documents, lines } = this.#parse()
     return documents.map((document) => {
       const [error] = document.errors
-      const at = (offset: number) => lines.linePos(offset).line || 1
+      const lineAt = (offset: number) => lines.linePos(offset).line || 1
       if (error !== undefined)
-        return { error: { line: at(error.pos[0]), message: `This is not valid YAML: ${messageWithoutValues(error)}` } }
+        return {
+          error: { line: lineAt(error.pos[0]), message: `This is not valid YAML: ${messageWithoutValues(error)}` },
+        }
       try {
         const value: unknown = document.toJS({ maxAliasCount: maxAliases })
         checkSize(value)
         return { value }
       } catch (error) {
         // The document has an alias without anchor, a recursive alias, or too many aliases.
-        return { error: { line: at(document.range?.[0] ?? 0), message: messageWithoutValues(error) } }
+        return { error: { line: lineAt(document.range?.[0] ?? 0), message: messageWithoutValues(error) } }
       }
     })
   }

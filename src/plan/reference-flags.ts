@@ -4,7 +4,7 @@ import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { parseMilestoneTimeouts } from '../inputs.ts'
 import { checkNamespace, checkSelector } from './names.ts'
 import { parseRevision, type WantedRevision } from './revision.ts'
-import { definedClocks, type Reference, type TargetClocks, type WaitFor } from './target.ts'
+import { omitUndefinedClocks, type Reference, type TargetClocks, type WaitFor } from './target.ts'
 
 /* Reads the flags of references, such as `--for` and `--timeout`. */
 
@@ -99,7 +99,7 @@ export function readFlagValues(
     const text = flags.get(flag)
     return text === undefined ? undefined : parse(text, (message) => addMistake(`--${flag}: ${message}`))
   }
-  const clocks = definedClocks({
+  const clocks = omitUndefinedClocks({
     timeoutMs: read('timeout', parseDuration),
     stallTimeoutMs: read('stall-timeout', parseDuration),
     milestoneTimeoutsMs: read('milestone-timeouts', parseMilestoneTimeouts),

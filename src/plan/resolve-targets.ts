@@ -106,7 +106,7 @@ export async function matchSelections(
     clock.now() - startedAt < matchLimitMs(first.reference, inputs)
   if (waiting.some(isStillWaiting))
     onWaiting([
-      ...new Set(waiting.flatMap(({ entries }) => entries.map((entry) => displayName(draftOf(entry, '').target)))),
+      ...new Set(waiting.flatMap(({ entries }) => entries.map((entry) => displayName(createDraft(entry, '').target)))),
     ])
   while ((waiting.some(isStillWaiting) || clock.now() - changedAt < selectorCompleteMs) && !signal.aborted) {
     await sleep(clock, selectorPollMs, signal)
@@ -176,9 +176,9 @@ function collectDrafts(
     // A selector without a match becomes a target without a name.
     const all = isMatched || reference.waitFor?.type === 'delete' ? names : ['']
     const history = release && !excludedReleases.has(releaseKey(entry)) ? historyOf(release) : undefined
-    const revision = history && draftOfRevision(entry, history, isMatched === true)
+    const revision = history && createRevisionDraft(entry, history, isMatched === true)
     if (revision !== undefined && !isMatched) return [revision]
-    return [...(revision === undefined ? [] : [revision]), ...all.map((name) => draftOf(entry, name, history))]
+    return [...(revision === undefined ? [] : [revision]), ...all.map((name) => createDraft(entry, name, history))]
   })
   const mistakes: MistakeWithReason[] = []
   const byKey = new Map<string, Draft>()
@@ -204,8 +204,8 @@ function writtenSelectorKey({ reference, release }: ResolvedReference): string {
 
 /** The keys of the targets that a line with `!` excludes. For a whole kind, the only key has an empty name. */
 function excludedKeys(entry: MatchedReference): readonly string[] {
-  if (isKindExcluded(entry.reference)) return [nameKey(draftOf(entry, '').target)]
-  return entry.names.map((name) => targetKey(draftOf(entry, name).target))
+  if (isKindExcluded(entry.reference)) return [nameKey(createDraft(entry, '').target)]
+  return entry.names.map((name) => targetKey(createDraft(entry, name).target))
 }
 
 /** The manifest of a target, if it has the annotation `rollout-gate/for`. */
@@ -240,7 +240,7 @@ function createNotices(
     ...[...groupByWrittenSelector(matched).values()].flatMap(unmatchedNotice),
     ...matched.flatMap((entry) => {
       const { exclude, name, kind, place } = entry.reference
-      if (!exclude || name === undefined || drafts.has(targetKey(draftOf(entry, name).target))) return []
+      if (!exclude || name === undefined || drafts.has(targetKey(createDraft(entry, name).target))) return []
       return [`${describePlace(place)}: excludes ${kind}/${name}, which no line names.`]
     }),
   ]
@@ -300,7 +300,7 @@ function revisionName(
  * Creates the target for the last revision of a release. The target is needed if the revision is pending or has failed,
  * or if the release has no other target; else undefined.
  */
-function draftOfRevision(
+function createRevisionDraft(
   { reference: { clocks, waitFor, place }, release }: ResolvedReference,
   history: ReleaseHistory,
   isMatched: boolean,
@@ -317,7 +317,7 @@ function draftOfRevision(
  * @param name empty for a selector without a match; then the target of a Helm release is the release itself
  * @param history the history of the release, if the object belongs to one
  */
-function draftOf(
+function createDraft(
   { reference, resource, namespace, release }: ResolvedReference,
   name: string,
   history?: ReleaseHistory,

@@ -65,7 +65,7 @@ const hashPattern = /^(?:sha\d+:)?([0-9a-f]{7,128})$/i
  */
 const fluxSuffix = /^(.+)\+(?:([0-9a-f]{12})(?:\.\d+)?|\d+)$/
 
-function partsOf(revision: string): RevisionParts {
+function splitRevision(revision: string): RevisionParts {
   const [, name = '', rest = revision] =
     /^(.*)@([^@]*)$/.exec(revision) ?? /^(.+)\/([0-9a-f]{7,64})$/.exec(revision) ?? fluxSuffix.exec(revision) ?? []
   const hash = hashPattern.exec(rest)?.[1]?.toLowerCase() ?? ''
@@ -74,12 +74,12 @@ function partsOf(revision: string): RevisionParts {
 
 /** The name of a revision for git: `a1b2c3d` for `main@sha1:a1b2c3d`. Without a commit, the whole revision. */
 export function gitNameOf(revision: string): string {
-  return partsOf(revision).hash || revision
+  return splitRevision(revision).hash || revision
 }
 
 /** Whether a revision contains a commit or digest, which always stands for the same content. */
 export function hasHash(revision: string): boolean {
-  return partsOf(revision).hash !== ''
+  return splitRevision(revision).hash !== ''
 }
 
 /**
@@ -88,7 +88,7 @@ export function hasHash(revision: string): boolean {
  */
 export function isWantedRevision(wanted: string, reported: string): boolean {
   if (wanted === reported) return true
-  const [want, report] = [partsOf(wanted), partsOf(reported)]
+  const [want, report] = [splitRevision(wanted), splitRevision(reported)]
   const [, version, digits] = fluxSuffix.exec(reported) ?? []
   // If Flux appends digits, Flux also removes the `v` from the version.
   if (want.hash === '') return want.name !== '' && [report.name, version, version && `v${version}`].includes(want.name)
@@ -99,7 +99,7 @@ export function isWantedRevision(wanted: string, reported: string): boolean {
 
 /** A revision as short text: `a1b2c3d (main)`, `a1b2c3d` or `1.4.2`. Renderers must escape this text. */
 export function shortRevision(revision: string): string {
-  const { name, hash } = partsOf(revision)
+  const { name, hash } = splitRevision(revision)
   if (hash === '' || fluxSuffix.test(revision)) return name
   return name === '' ? hash.slice(0, 7) : `${hash.slice(0, 7)} (${name})`
 }
@@ -109,17 +109,18 @@ export function ageByCheckout(
   { older = [], newer = [] }: WantedRevision,
   reported: string,
 ): 'older' | 'newer' | undefined {
-  const { hash } = partsOf(reported)
-  const has = (commits: readonly string[]) => hash !== '' && commits.some((commit) => commit.startsWith(hash))
-  if (has(older)) return 'older'
-  return has(newer) ? 'newer' : undefined
+  const { hash } = splitRevision(reported)
+  const includesCommit = (commits: readonly string[]) =>
+    hash !== '' && commits.some((commit) => commit.startsWith(hash))
+  if (includesCommit(older)) return 'older'
+  return includesCommit(newer) ? 'newer' : undefined
 }
 
 const versionPattern = /^v?(\d+)\.(\d+)\.(\d+)(?:-([\w.-]+))?(?:\+.*)?$/
 
 /** Whether version `one` is lower than version `other`; undefined if one of them is not a version like `1.4.2`. */
 export function isLowerVersion(one: string, other: string): boolean | undefined {
-  const [a, b] = [versionPattern.exec(partsOf(one).name), versionPattern.exec(partsOf(other).name)]
+  const [a, b] = [versionPattern.exec(splitRevision(one).name), versionPattern.exec(splitRevision(other).name)]
   if (a === null || b === null) return undefined
   for (const part of [1, 2, 3]) {
     const difference = Number(a[part]) - Number(b[part])

@@ -40,7 +40,10 @@ export function resolveStreamLogs(
   const podless = resolution.resolved.filter(({ resource }) => !hasPods(kindNameOf(resource)))
   throwMistakes(
     podless.map(({ reference, resource: { kind } }) =>
-      mistakeOf(reference, `The gate watches no pods of a ${kind}. Name what runs them: job/NAME, deployment/NAME.`),
+      createMistake(
+        reference,
+        `The gate watches no pods of a ${kind}. Name what runs them: job/NAME, deployment/NAME.`,
+      ),
     ),
   )
   return resolution
@@ -69,14 +72,14 @@ export async function selectStreamedTargets(
   const mistakes: MistakeWithReason[] = []
   for (const [first, ...others] of together.values())
     if (first !== undefined && [first, ...others].flatMap(indexesOf).length === 0)
-      mistakes.push(mistakeOf(first.reference, explainNoMatch([first, ...others])))
+      mistakes.push(createMistake(first.reference, explainNoMatch([first, ...others])))
   const selected = new Set<number>()
   for (const entry of included) {
     for (const index of indexesOf(entry)) {
       if (excluded.has(index) || selected.has(index)) continue
       selected.add(index)
       const message = explainUnwatchedPods(targets[index] as Target)
-      if (message !== undefined) mistakes.push(mistakeOf(entry.reference, message))
+      if (message !== undefined) mistakes.push(createMistake(entry.reference, message))
     }
   }
   throwMistakes(mistakes)
@@ -133,6 +136,6 @@ function explainUnwatchedPods(target: Target): string | undefined {
   return `${displayName(target)} has --for, so its pods are not watched. Leave --for out to judge the ${kind} by its own rules.`
 }
 
-function mistakeOf({ place }: Reference, message: string): MistakeWithReason {
+function createMistake({ place }: Reference, message: string): MistakeWithReason {
   return { ...place, message }
 }

@@ -31,7 +31,7 @@ export interface TargetClocks {
 }
 
 /** Omits undefined limits, so that they do not replace defined limits when objects are spread. */
-export function definedClocks(clocks: TargetClocks): TargetClocks {
+export function omitUndefinedClocks(clocks: TargetClocks): TargetClocks {
   return Object.fromEntries(Object.entries(clocks).filter(([, value]) => value !== undefined))
 }
 

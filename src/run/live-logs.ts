@@ -412,7 +412,7 @@ export class ContainerLog {
   /** Reads the log of the present run until the stream ends. Then waits before the next attempt. */
   async #readRun(): Promise<void> {
     const { slots } = this.#resources
-    await slots.acquire()
+    await slots.acquireSlot()
     const run = this.#run
     let pauseMs = 0
     try {
@@ -426,7 +426,7 @@ export class ContainerLog {
     } catch (error) {
       pauseMs = this.#delayAfterFailure(error)
     } finally {
-      slots.release()
+      slots.releaseSlot()
     }
     // If the status has changed during the request, the next run is read at once.
     if (this.#run === run && this.#hasMore && pauseMs > 0) await this.#pause(pauseMs)

@@ -105,7 +105,7 @@ test('at the end, a running container that still waits for a slot is not read', 
   const { kubelet, log, newEvents } = start({ slots })
   log.update(running)
   await log.finish()
-  slots.release()
+  slots.releaseSlot()
   expect(await newEvents()).toEqual(['(end)'])
   expect(kubelet.requests).toEqual([])
 })

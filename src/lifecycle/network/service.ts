@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import {
-  controllerOf,
+  controllerUidOf,
   desiredReplicasOf,
   type EndpointSlice,
   nameOf,
@@ -192,7 +192,7 @@ function endpointKey({ endpoint: { targetRef, addresses } }: ServiceEndpoint): s
 /** Whether a selected pod should have an endpoint: it has not ended, or is a failed pod that no controller replaces. */
 function shouldHaveEndpoint({ metadata, status }: Pod): boolean {
   if (metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded') return false
-  return status?.phase !== 'Failed' || controllerOf({ metadata }) === undefined
+  return status?.phase !== 'Failed' || controllerUidOf({ metadata }) === undefined
 }
 
 /** The pods that a Service selects, without old pods of workloads in the same gate. */

@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { controllerOf, type EventObject, hasEnded, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
+import {
+  controllerUidOf,
+  type EventObject,
+  hasEnded,
+  isOfKind,
+  type KubeObject,
+  type Pod,
+} from '../../cluster/objects.ts'
 import { type Change, MapByUid, type Store } from '../../cluster/store.ts'
 import type { PodView } from '../pod-view.ts'
 import { workloadUid } from '../pods.ts'
@@ -64,7 +71,7 @@ export class PodHistories {
   }
 
   #timingOf(pod: Pod): WorkloadTiming {
-    const controller = controllerOf(pod)
+    const controller = controllerUidOf(pod)
     if (controller === undefined) return { changedAt: undefined, minReadyMs: 0 }
     const known = this.#timings.get(controller)
     if (known !== undefined) return known
@@ -87,7 +94,7 @@ export class PodHistories {
   }
 
   #observeRemoval(before: Pod, after: KubeObject | undefined, now: number): void {
-    const owner = controllerOf(before)
+    const owner = controllerUidOf(before)
     const begins = after === undefined || after.metadata.deletionTimestamp !== undefined
     if (owner === undefined || !begins || before.metadata.deletionTimestamp !== undefined) return
     this.#removed.set(`${owner} ${before.metadata.labels?.[hashLabel] ?? ''}`, now)
@@ -95,7 +102,7 @@ export class PodHistories {
 
   #observePod(pod: Pod, now: number): void {
     const { uid, namespace, deletionTimestamp } = pod.metadata
-    const owner = controllerOf(pod)
+    const owner = controllerUidOf(pod)
     if (hasEnded(pod) && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
       this.#ended.set(owner, (this.#ended.get(owner) ?? new Map<string, Pod>()).set(uid, pod))
     if (uid === undefined) return
