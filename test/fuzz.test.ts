@@ -69,8 +69,8 @@ const parsers: readonly (readonly [string, Parser])[] = [
   ['messages of the kubelet', (text) => [runtimeError(text), missingObject(text), probeFailure(text)]],
 ]
 
-describe.each(parsers)('any text of %s', (name, parse) => {
-  test('is read, or refused with an error for the user', () => {
+describe.each(parsers)('a random text in place of %s', (name, parse) => {
+  test('is parsed, or refused with an error for the user', () => {
     const parts = partsOf[name] ?? []
     const text = fc
       .array(
@@ -95,7 +95,7 @@ function isReadOrRefused(read: () => unknown): boolean {
   }
 }
 
-describe('any expression in CEL', () => {
+describe('a CEL expression', () => {
   const part = fc.constantFrom(
     'status',
     '.phase',
@@ -113,7 +113,7 @@ describe('any expression in CEL', () => {
     ' in ',
   )
 
-  test('is compiled and evaluated, or refused as a mistake', async () => {
+  test('of random parts is compiled and evaluated, or refused with an error for the user', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 12 }), async (parts) => {
         const current = JSON.stringify(parts.join('') || 'true')
@@ -128,7 +128,7 @@ describe('any expression in CEL', () => {
     )
   })
 
-  test('is evaluated over any object', () => {
+  test('returns a boolean for any random status', () => {
     const holds = compiler.condition(`status.list.exists(c, c.a == 'x') || status.phase == 'Ready'`)
     fc.assert(
       fc.property(fc.jsonValue(), (status) => {
@@ -139,8 +139,8 @@ describe('any expression in CEL', () => {
   })
 })
 
-describe('any JSON', () => {
-  test('is redacted to JSON again', () => {
+describe('random JSON', () => {
+  test('is still JSON after its redaction', () => {
     const { redact } = new Redactor()
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue(), (fields, metadata) => {
@@ -151,7 +151,7 @@ describe('any JSON', () => {
     )
   })
 
-  test('is read from a recording as it is', () => {
+  test('is read from a recording without a change', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(limitObject(value)).toBe(value)

@@ -39,13 +39,16 @@ import { readData } from './kit/rows.ts'
 import { createEntry } from './report/builders.ts'
 import { renderLog } from './report/whole-log.ts'
 import { cpuMs } from './support/cpu.ts'
-import { recordedEvents, recordingPath } from './support/recordings.ts'
+import { recordedEvents, recordingPath, titledRecordings } from './support/recordings.ts'
 import { sampled } from './support/thorough.ts'
 
 const widgetKind = { apiVersion: 'acme.io/v1', kind: 'Widget' }
 
-/** Parts that regular expressions repeat. A text of many of them makes a super-linear one slow. */
-const { parts } = readData(import.meta.filename.replace('.test.ts', '.yaml')) as { readonly parts: readonly string[] }
+/** Parts that regular expressions repeat, by what they are. A text of many of them makes a super-linear one slow. */
+const { parts } = readData(import.meta.filename.replace('.test.ts', '.yaml')) as {
+  readonly parts: Readonly<Record<string, string>>
+}
+const namedParts = Object.entries(parts)
 
 /**
  * Fails if `work` grows faster than its input: it takes long, and twice the length takes more than three times as long.
@@ -62,41 +65,42 @@ const noMistake = () => {}
 
 /** Secrets that begin like the parts. */
 const knownSecrets = new Secrets()
-for (const part of [...parts, 'eyJ', 'http', 'a…b']) knownSecrets.addFromSecret('password', `${part.repeat(20)}|`)
+for (const part of [...Object.values(parts), 'eyJ', 'http', 'a…b'])
+  knownSecrets.addFromSecret('password', `${part.repeat(20)}|`)
 
 const readers: readonly [string, (text: string) => unknown][] = [
-  ['a duration', (text) => parseDuration(text, noMistake)],
-  ['a duration after a number', (text) => parseDuration(`1h${text}`, noMistake)],
-  ['a name', (text) => checkName(text, 'apps', noMistake)],
-  ['a namespace', (text) => checkNamespace(text, noMistake)],
-  ['a label selector', (text) => checkSelector(text, noMistake)],
-  ['a label selector with values', (text) => checkSelector(`a in (${text}`, noMistake)],
-  ['labels that a selector matches', (text) => matchesSelector(text, {})],
-  ['a --for', (text) => parseWaitFor(text, noMistake)],
-  ['a --for with a path', (text) => parseWaitFor(`jsonpath={.${text}`, noMistake)],
-  ['a JSON path', (text) => compileJsonPath(`{.a${text}}`)],
-  ['lines of kubectl apply', (text) => parseReferences(text)],
-  ['a reference', (text) => parseReferences(`deployment/web ${text}`)],
-  ['milestone timeouts', (text) => readInputs({ 'milestone-timeouts': text })],
-  ['expected images', (text) => readInputs({ 'expect-images': text })],
-  ['an expected image', (text) => readInputs({ 'expect-images': `a=${text}` })],
-  ['a switch', (text) => readInputs({ summary: text })],
-  ['a number', (text) => readInputs({ 'max-restarts': text })],
-  ['plain text', safeLine],
-  ['plain lines', safeLines],
-  ['Markdown', escapeMarkdown],
-  ['prose', escapeProse],
-  ['code', inlineCode],
-  ['HTML', escapeHtml],
-  ['a name in a diagram', mermaidName],
-  ['long words', (text) => shortenWords(text, 40)],
-  ['secrets in a text', knownSecrets.redact],
-  ['the lines of a key', (text) => new PrivateKeyRedactor().redact(text)],
-  ['what is secret in a value', (text) => new Secrets().addFromSecret('password', text.slice(0, 10_000))],
+  ['parse a duration', (text) => parseDuration(text, noMistake)],
+  ['parse a duration after a number', (text) => parseDuration(`1h${text}`, noMistake)],
+  ['check a name', (text) => checkName(text, 'apps', noMistake)],
+  ['check a namespace', (text) => checkNamespace(text, noMistake)],
+  ['check a label selector', (text) => checkSelector(text, noMistake)],
+  ['check the values of a label selector', (text) => checkSelector(`a in (${text}`, noMistake)],
+  ['match a label selector', (text) => matchesSelector(text, {})],
+  ['parse a --for', (text) => parseWaitFor(text, noMistake)],
+  ['parse a --for with a path', (text) => parseWaitFor(`jsonpath={.${text}`, noMistake)],
+  ['compile a JSONPath', (text) => compileJsonPath(`{.a${text}}`)],
+  ['parse the output of kubectl apply', (text) => parseReferences(text)],
+  ['parse a reference', (text) => parseReferences(`deployment/web ${text}`)],
+  ['read milestone timeouts', (text) => readInputs({ 'milestone-timeouts': text })],
+  ['read expected images', (text) => readInputs({ 'expect-images': text })],
+  ['read an expected image', (text) => readInputs({ 'expect-images': `a=${text}` })],
+  ['read a boolean input', (text) => readInputs({ summary: text })],
+  ['read a number', (text) => readInputs({ 'max-restarts': text })],
+  ['clean a line', safeLine],
+  ['clean several lines', safeLines],
+  ['escape Markdown', escapeMarkdown],
+  ['escape prose', escapeProse],
+  ['escape code', inlineCode],
+  ['escape HTML', escapeHtml],
+  ['escape a name in a diagram', mermaidName],
+  ['shorten long words', (text) => shortenWords(text, 40)],
+  ['redact secrets in a text', knownSecrets.redact],
+  ['redact the lines of a key', (text) => new PrivateKeyRedactor().redact(text)],
+  ['find the secrets in a value', (text) => new Secrets().addFromSecret('password', text.slice(0, 10_000))],
 ]
 
-describe.each(readers.map((reader, row) => [...reader, row] as const))('the time for %s', (_, work, row) => {
-  test.each(sampled(parts, 4, row))('grows with the length of `%s` at most in proportion', (part) => {
+describe.each(readers.map((reader, row) => [...reader, row] as const))('the time to %s', (_, work, row) => {
+  test.each(sampled(namedParts, 4, row))('grows at most in proportion to the number of %s', (_, part) => {
     expectLinear(work, part)
   })
 })
@@ -126,8 +130,8 @@ function expectGrowth(work: (size: number) => unknown, size: number, factor = 3)
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
-describe('the time for what a tenant may write grows at most in proportion:', () => {
-  test('events about one pod', () => {
+describe('the time', () => {
+  test('of a gate grows at most in proportion to the events about one pod', () => {
     const { target, pod, creating } = createWorkload('web')
     expectGrowth((count) => {
       const events = numbers(count).map((index) => ({
@@ -138,7 +142,7 @@ describe('the time for what a tenant may write grows at most in proportion:', ()
     }, 1_000)
   })
 
-  test('a chain of owners', () => {
+  test('of a gate grows at most in proportion to the length of a chain of owners', () => {
     const widgetAt = (index: number): KubeObject => {
       const ownerReferences = [{ ...widgetKind, name: `w-${index - 1}`, uid: `${index - 1}` }]
       return { ...widgetKind, metadata: { name: `w-${index}`, namespace: 'shop', uid: `${index}`, ownerReferences } }
@@ -153,7 +157,7 @@ describe('the time for what a tenant may write grows at most in proportion:', ()
   test.each([
     ['a patch', changeJson],
     ['lines of YAML', changeLines],
-  ])('changed texts of a list, as %s', (_, render) => {
+  ])('to render a change as %s grows at most in proportion to the changed texts of a list', (_, render) => {
     const object = (count: number, text: string) => ({
       ...widgetKind,
       metadata: { name: 'w' },
@@ -165,7 +169,7 @@ describe('the time for what a tenant may write grows at most in proportion:', ()
     }, 2_000)
   })
 
-  test('answers of one watch', () => {
+  test('to observe API health grows at most in proportion to the answers of one watch', () => {
     const request = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
     expectGrowth((count) => {
       const health = new ApiHealth(new WatchedRequests(), { list: () => [] })
@@ -178,9 +182,9 @@ describe('the time for what a tenant may write grows at most in proportion:', ()
 })
 
 test.each([
-  ['in one namespace grows at most in proportion', () => 'shop', 3],
-  ['each in its own namespace grows at most with their square', (index: number) => `shop-${index}`, 6],
-] as const)('the time for missing targets %s', (_, namespaceOf, factor) => {
+  ['in one namespace grows at most in proportion to their number', () => 'shop', 3],
+  ['in different namespaces grows at most with the square of their number', (index: number) => `shop-${index}`, 6],
+] as const)('the time to gate missing targets %s', (_, namespaceOf, factor) => {
   expectGrowth(
     (count) => {
       const targets = numbers(count).map((index) =>
@@ -205,7 +209,7 @@ test.each([
   )
 })
 
-test('a bundle of authorities adds no masks', () => {
+test('the number of masked secrets does not grow with the certificates of an authority bundle', () => {
   const certificate = `-----BEGIN CERTIFICATE-----\n${'QUJD'.repeat(16)}\n-----END CERTIFICATE-----\n`
   const masks = (count: number) => {
     const bundle = Buffer.from(
@@ -244,10 +248,10 @@ function withText(value: unknown, text: string, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withText(item, text, key)]))
 }
 
-describe.each(names)('the time for the objects of %s', (name) => {
-  test.each(sampled(parts, 16, names.indexOf(name)))(
-    'grows with the length of `%s` at most in proportion',
-    async (part) => {
+describe.each(titledRecordings(names))('the time to gate %s', (_, name) => {
+  test.each(sampled(namedParts, 16, names.indexOf(name)))(
+    'grows at most in proportion to the %s in its messages',
+    async (_, part) => {
       const path = recordingPath(name)
       const header = await readHeader(path)
       const events = await recordedEvents(path)

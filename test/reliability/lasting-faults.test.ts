@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { gateRecording } from '../support/gate-recording.ts'
-import { readExpectations, recordingPath } from '../support/recordings.ts'
+import { readExpectations, recordingPath, titledRecordings } from '../support/recordings.ts'
 import { isThorough, runs } from '../support/thorough.ts'
 import { lastingFaults, Network, withdrawal } from './lasting-faults.ts'
 
@@ -52,8 +52,11 @@ function happeningsIn(name: string): fc.Arbitrary<readonly Happening[]> {
 
 import.meta.jest.setTimeout(300_000)
 
-describe.each(Object.entries(names))('whatever faults happen at the same time, a rollout that is %s', (right, each) => {
-  test.each(each)('has this outcome: %s', async (name) => {
+describe.each([
+  ['ready', 'ready', names.ready],
+  ['failed', 'failed or stalled', names.failed],
+] as const)('with random faults, the outcome of', (right, words, each) => {
+  test.each(titledRecordings(each))(`%s is ${words}, or unknown after a withdrawal of access`, async (_, name) => {
     // A frozen recording may stall before enough deaths are seen: in a real cluster the container dies again.
     const allowed = right === 'failed' ? ['failed', 'stalled'] : ['ready']
     await fc.assert(
@@ -67,8 +70,8 @@ describe.each(Object.entries(names))('whatever faults happen at the same time, a
   })
 })
 
-describe('a failing rollout is never ready while its watches are dead', () => {
-  test.each(names.failed)('at any moment of %s', async (name) => {
+describe('if all open watches stop at any moment,', () => {
+  test.each(titledRecordings(names.failed))('%s is never ready', async (_, name) => {
     const fault = 'Open watches send nothing any more; new ones work.'
     const ready: number[] = []
     const seconds = expectations[name]?.seconds ?? 0

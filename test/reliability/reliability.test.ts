@@ -18,9 +18,13 @@ import { lastingFaults } from './lasting-faults.ts'
 
 /** Rollouts that have ended, and their right ends. */
 const rollouts = {
-  'already-finished': { target: 'deployment/web', right: 'ready' },
-  'image-name-invalid': { target: 'deployment/web', right: 'failed: image-name-invalid' },
-  'job-fails': { target: 'job/migrate', right: 'failed: job-failed' },
+  'already-finished': { title: 'a ready Deployment', target: 'deployment/web', right: 'ready' },
+  'image-name-invalid': {
+    title: 'a Deployment with an invalid image name',
+    target: 'deployment/web',
+    right: 'failed: image-name-invalid',
+  },
+  'job-fails': { title: 'a failed Job', target: 'job/migrate', right: 'failed: job-failed' },
 } as const
 
 type RolloutName = keyof typeof rollouts
@@ -92,10 +96,22 @@ const chosen = isThorough ? cases : cases.filter((_, index) => index % 11 === 0)
 const names = Object.keys(rollouts) as RolloutName[]
 const endings = new Map<string, Ending>()
 
-describe.each(names)('%s', (name) => {
-  test.each(chosen)(
-    'is judged right, or not at all: $fault $stage, $duration',
-    async ({ stage, matches, fault, act, duration, times }) => {
+/** A case in words: which requests meet which fault. */
+function inWords({ stage, fault, duration }: (typeof cases)[number]): string {
+  const subjects: Readonly<Record<string, string>> = {
+    discovery: 'discovery',
+    events: 'events',
+    log: 'a log',
+    watch: 'a watch',
+  }
+  const text = fault.replace(/\.$/, '').replace(/^The|^A/, (article) => article.toLowerCase())
+  return `${duration === 'twice' ? 'two requests' : 'all requests'} for ${subjects[stage] ?? `the ${stage}`} fail: ${text}`
+}
+
+describe.each(names.map((name) => [rollouts[name].title, name] as const))('%s', (_, name) => {
+  test.each(chosen.map((each) => [inWords(each), each] as const))(
+    'has its right outcome or none if %s',
+    async (_, { stage, matches, fault, act, duration, times }) => {
       const ending = await gateWith(name, matches, act, times)
       endings.set([name, fault, stage, duration].join('|'), ending)
       if (stage === 'watch') expect(ending.faulty).toBeGreaterThan(0)
@@ -173,7 +189,7 @@ test.each(waysToConnect.map((way) => [way.title, way] as const))(
 
 const everyCase = isThorough ? test : test.skip
 
-everyCase('results.md, which docs/guarantees.md sums up, contains the results', () => {
+everyCase('results.md contains the results of all cases, for docs/guarantees.md', () => {
   const rows = Object.keys(faults).flatMap((fault) =>
     Object.keys(stages).map((stage) => [
       fault,

@@ -44,7 +44,13 @@ const readyStatus = {
 }
 
 describe.each(
-  entries.map((entry) => [`${entry.kind === '*' ? 'all kinds' : entry.kind} of ${entry.group}`, entry] as const),
+  entries.map(
+    (entry) =>
+      [
+        `${entry.kind === '*' ? 'all kinds' : entry.kind} of ${entry.group.replace('*.', 'any group below ')}`,
+        entry,
+      ] as const,
+  ),
 )('the catalogue entry for %s', (_, entry) => {
   it('contains only expressions that compile', () => {
     expect(judgeSample([entry], sampleOf(entry))).toBeDefined()
