@@ -11,6 +11,8 @@ import { ApiError, ConnectionError, errorFromStatus, isSuccess, isUnauthorized, 
 import type { Kubeconfig } from './kubeconfig.ts'
 import { stringsToMask } from './secret-values.ts'
 
+/* Sends requests to the API server, with credentials and time limits. */
+
 interface ClientOptions {
   readonly clock: Clock
   /** Called with every secret from a plugin or file, before the client uses the secret. */

@@ -1,13 +1,12 @@
 import { suspendedMs } from '../thresholds.ts'
 import { ConnectionError } from './failures.ts'
 
+/* Clocks, timers and time limits. */
+
 /** The interval at which the clock checks that the process runs. */
 const clockCheckMs = suspendedMs / 10
 
-/**
- * The source of time and random numbers; tests use their own. `now`: milliseconds since the epoch on this machine's
- * clock; `random`: in [0, 1).
- */
+/** The source of time (`now`: milliseconds since the epoch) and of random numbers (`random`: in [0, 1)). */
 export interface Clock {
   now(): number
   random(): number

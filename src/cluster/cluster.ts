@@ -32,6 +32,8 @@ import { FirstLists, Reflector, type Sink, withoutResourceVersion } from './refl
 import { Secrets } from './secrets.ts'
 import { isSupersetOf } from './store.ts'
 
+/* Connects to a cluster, and gives access to its objects, watches and logs. */
+
 /** Options for `connect`. */
 interface ConnectOptions {
   readonly clock?: Clock
@@ -104,7 +106,7 @@ export class Cluster {
   #version: string | undefined
   #closed = false
 
-  /** Use `connect`. */
+  /** Only for `connect`. */
   constructor(
     kubeconfig: Kubeconfig,
     client: Client,
@@ -395,8 +397,8 @@ export class Cluster {
 }
 
 /**
- * Whether a request with a name lacks the namespace of a namespaced kind, or has a namespace for a cluster-scoped kind.
- * A custom resource may contain such a reference. No object matches it, so other namespaces must not be searched.
+ * Whether a request has a name, but the wrong scope: a namespaced kind without a namespace, or a cluster-scoped kind
+ * with a namespace. No object matches such a request. Custom resources may contain such references.
  */
 function hasWrongScope({ namespaced }: ApiResource, { name, namespace }: WatchRequest): boolean {
   return name !== undefined && namespaced !== (namespace !== undefined)

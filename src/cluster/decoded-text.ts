@@ -69,7 +69,7 @@ export function decodedTexts(text: string): readonly DecodedText[] {
 
 const indentation = /\n[ \t]+/g
 
-/** The text without invisible characters and indentation. A second form also lacks the terminal escapes of the text. */
+/** The text without invisible characters and indentation. If it has terminal escapes, also a form without these. */
 function strippedForms(source: DecodedText): readonly DecodedText[] {
   const isPlain = !mayNeedStripping.test(source.text)
   if (isPlain && !source.text.includes('\n')) return []

@@ -4,6 +4,8 @@ import { type ApiResource, findResource } from './feed.ts'
 import type { KindName } from './objects.ts'
 import { groupOf } from './objects.ts'
 
+/* Reads the resource types that the API server serves. */
+
 /** The resource types that a server serves. */
 export interface Discovery {
   /** First the core group, then the other groups in the server's order. In each group, the preferred version is first. */
@@ -46,7 +48,7 @@ export async function readServerVersion(client: Client): Promise<string | undefi
   }
 }
 
-/** An APIGroupDiscoveryList. */
+/** The answer of the API server: an APIGroupDiscoveryList. */
 interface DiscoveryAnswer {
   readonly items?: readonly AggregatedGroup[]
 }

@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process'
 import { cutText, jsonValue, oneLine, UserError, withoutEnd } from '../errors.ts'
 import { credentialPluginMs } from '../thresholds.ts'
 
+/* Runs the credential plugin of a kubeconfig (`exec`). */
+
 /** The maximum length of the plugin's output in an error message, in characters. */
 const outputLimit = 500
 

@@ -1,6 +1,8 @@
 import { cutText, errorText } from '../errors.ts'
 import type { Failure, WatchRequest } from './feed.ts'
 
+/* Errors of requests to the API server. Only this file interprets HTTP statuses. */
+
 /** The API server answered with an error. */
 export class ApiError extends Error {
   /** The HTTP status, or the `code` of a Status object in a watch. */
@@ -144,7 +146,7 @@ export function isSuccess(status: number | undefined): boolean {
 type FailureDetails = Partial<WatchRequest> & {
   /** When the request last succeeded. */
   readonly lastSuccessAt?: number
-  /** See `Failure`. */
+  /** Whether the server refused the credentials again, after they were read again. */
   readonly final?: boolean
 }
 

@@ -27,10 +27,7 @@ export function findResource(resources: readonly ApiResource[], wanted: KindName
   return resources.find((each) => each.kind === wanted.kind && kindNameOf(each).apiVersion === wanted.apiVersion)
 }
 
-/**
- * The objects that one watch reads: a kind, filtered by namespace, and by name or label selector. Two requests with
- * equal fields share one watch.
- */
+/** A list or watch: objects of a kind, filtered on the server. Requests with equal fields share one watch. */
 export interface WatchRequest extends KindName {
   readonly namespace?: string
   readonly name?: string
@@ -143,10 +140,7 @@ export type Observation =
   /** The recording ends here, so no event is missing. */
   | { readonly type: 'END' }
 
-/**
- * One event of the feed. The gate reads events from a live cluster, a recording or a test. `at`: milliseconds since the
- * epoch on this machine's clock. The times never decrease.
- */
+/** One event of the feed. `at`: milliseconds since the epoch on this machine's clock. The times never decrease. */
 export type FeedEvent = Observation & { readonly at: number }
 
 /** Caches the key of each request: while the server is unavailable, every event reads all keys. */

@@ -1,6 +1,8 @@
 import type { Clock } from './clock.ts'
 import { type FeedEvent, isFailure, type Observation, type WatchRequest } from './feed.ts'
 
+/* Passes the events of a live cluster to the gate or a view, and handles deadlines in time. */
+
 /** The functions of the class `Cluster` that a follower uses. */
 export interface WatchedCluster {
   watch(request: WatchRequest, sink: (observation: Observation) => void): void
@@ -184,7 +186,7 @@ export class Follower {
     this.#updateWatchesAndTimer()
   }
 
-  /** Lists again what a deadline needs, then handles the deadline. Returns false if the deadline needs no list. */
+  /** Refreshes the watches that a deadline needs, then handles the deadline. Returns false if no refresh is needed. */
   #confirmDeadline(at: number): boolean {
     const requests = this.#consumer.requestsToConfirm(at)
     if (requests.length === 0) return false

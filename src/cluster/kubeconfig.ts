@@ -53,10 +53,7 @@ export interface Kubeconfig {
   readonly secrets: readonly string[]
 }
 
-/**
- * Loads the kubeconfig, selects the context, and checks both without access to the cluster. Throws a `UserError` with a
- * remedy.
- */
+/** Loads the kubeconfig and selects a context, without access to the cluster. Throws a `UserError` with a remedy. */
 export function loadKubeconfig(input: KubeconfigInput, places: KubeconfigPlaces = defaultPlaces): Kubeconfig {
   const document = readKubeconfig(input.kubeconfig, input.context, places)
   try {

@@ -120,10 +120,7 @@ function isSecretMetadataKind(kind: string): boolean {
   return kind === secretNames.kind || kind === helmRevisions.kind
 }
 
-/**
- * The kind that the API server serves for a request: `Secret` for `secretNames` and `helmRevisions`, which exist only
- * in the gate.
- */
+/** The kind that the API server serves for a request: `Secret` in place of `secretNames` and `helmRevisions`. */
 export function servedKind({ apiVersion, kind }: KindName): KindName {
   return { apiVersion, kind: isSecretMetadataKind(kind) ? 'Secret' : kind }
 }
@@ -141,10 +138,7 @@ export function acceptHeader(
   return metadataOnly ? `application/json;as=${form};g=meta.k8s.io;v=v1` : undefined
 }
 
-/**
- * The query parameters that filter a collection on the server. A name becomes a field selector, so a role with
- * `resourceNames` is sufficient.
- */
+/** The query that filters a collection on the server. A role with `resourceNames` permits a field selector by name. */
 export function selectionQuery({ kind, name, labelSelector }: WatchRequest): Record<string, string> {
   const served = kind === helmRevisions.kind ? `${helmPrefix}${name}` : name
   return {

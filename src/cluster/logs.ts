@@ -147,10 +147,7 @@ function cutLine(line: string): string {
   return `${bytes.toString('utf8', 0, logLineBytes).replace(/(?<!\uFFFD)\uFFFD+$/, '')}…`
 }
 
-/**
- * Splits a response into lines, and keeps only the first bytes of a long line. The text after the last line break is a
- * line too, unless the stream breaks.
- */
+/** Splits a response into lines, and cuts long lines. The text after the last line break is a line too. */
 async function* readBoundedLines(response: Readable): AsyncGenerator<string> {
   let kept: Buffer[] = []
   let keptBytes = 0

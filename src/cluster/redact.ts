@@ -23,10 +23,7 @@ const secretAnnotation = /token|passw|credential|secret[^/]*value/i
 
 /** Maximum length of a text. Longer texts could slow down expressions. A regular text has up to 4,096 characters. */
 const maxTextLength = 8_192
-/**
- * Maximum depth of an object. The deepest regular objects are schemas of CustomResourceDefinitions, with fewer than 100
- * levels.
- */
+/** Maximum depth of an object. The schema of a CustomResourceDefinition has up to 100 levels, other objects fewer. */
 const maxDepth = 500
 
 /** Collects the secrets in objects, and removes known secrets from texts. */
@@ -69,9 +66,9 @@ export class Redactor {
           )
         : this.#redactValue(value)
     const hashVariablesOrMap = (value: unknown) => (isObject(value) ? hashMap(value) : hashVariables(value))
-    const collectFromArguments = (value: unknown) => {
+    const redactArguments = (value: unknown) => {
       if (Array.isArray(value))
-        addFromArguments(
+        collectArgumentSecrets(
           value.map((each) => (isTextOrNumber(each) ? String(each) : '')),
           known,
         )
@@ -109,10 +106,10 @@ export class Redactor {
       matchLabels: redactMapValues,
       selector: redactMapValues,
       nodeSelector: redactMapValues,
-      args: collectFromArguments,
-      command: collectFromArguments,
+      args: redactArguments,
+      command: redactArguments,
       annotations: (value) =>
-        this.#redactValue(isObject(value) ? this.#addFromAnnotations(withoutObjectCopies(value)) : value),
+        this.#redactValue(isObject(value) ? this.#collectFromAnnotations(withoutObjectCopies(value)) : value),
     }
   }
 
@@ -200,7 +197,7 @@ export class Redactor {
   /** Redacts a Secret or ConfigMap, which may be inside another object. */
   #hashObject(object: Json): Json {
     const isSecret = object['kind'] === 'Secret'
-    if (isSecret) this.#addSecretsOf(object)
+    if (isSecret) this.#collectSecretsOf(object)
     return mapObject(object, (value, name) => {
       if (/^(data|stringData|binaryData)$/.test(name))
         return isObject(value)
@@ -213,7 +210,7 @@ export class Redactor {
     })
   }
 
-  #addSecretsOf({ data, stringData, metadata }: Json): void {
+  #collectSecretsOf({ data, stringData, metadata }: Json): void {
     for (const [name, value] of textEntries(stringData)) this.#known.addFromSecret(name, value)
     for (const [name, value] of textEntries(data)) {
       const text = Buffer.from(value, 'base64').toString()
@@ -223,7 +220,7 @@ export class Redactor {
     for (const [name, value] of annotations) if (secretAnnotation.test(name)) this.#known.addFromSecret(name, value)
   }
 
-  #addFromAnnotations(annotations: Json): Json {
+  #collectFromAnnotations(annotations: Json): Json {
     for (const [name, value] of textEntries(annotations)) this.#known.addFromText(name, value)
     return annotations
   }
@@ -269,7 +266,7 @@ function isTextOrNumber(value: unknown): value is string | number {
 }
 
 /** Collects the secrets in arguments like `--password=…` and `--password …`. */
-function addFromArguments(args: readonly string[], known: KnownSecrets): void {
+function collectArgumentSecrets(args: readonly string[], known: KnownSecrets): void {
   for (const [index, text] of args.entries()) known.addFromText(/^-[^=]*$/.exec(args[index - 1] ?? '')?.[0] ?? '', text)
 }
 

@@ -174,7 +174,7 @@ export class Reflector {
     // A refresh during this list interrupts the list and starts a new list.
     const refreshes = this.#refreshes
     this.#refreshes = []
-    const signal = this.#renewInterrupt()
+    const signal = this.#newInterruptSignal()
     const { client, clock, path } = this.#options
     const isSlow = this.#listMs > answerTimeoutMs / 2
     const expectedMs = this.#isSynced ? 2 * this.#listMs : 0
@@ -247,7 +247,7 @@ export class Reflector {
   /** Runs one watch until its end. The next watch starts at the last resource version. */
   async #watch(): Promise<void> {
     const { clock, client, path, firstLists } = this.#options
-    const signal = this.#renewInterrupt()
+    const signal = this.#newInterruptSignal()
     if (this.#isFirstWatch) await firstLists?.waitForLists(signal)
     if (signal.aborted) return
     this.#isFirstWatch = false
@@ -475,10 +475,10 @@ export class Reflector {
 
   async #pause(delayMs: number): Promise<void> {
     if (this.#refreshes.length > 0) return
-    await sleep(this.#options.clock, delayMs, this.#renewInterrupt())
+    await sleep(this.#options.clock, delayMs, this.#newInterruptSignal())
   }
 
-  #renewInterrupt(): AbortSignal {
+  #newInterruptSignal(): AbortSignal {
     this.#interrupt = new AbortController()
     if (this.#closing.signal.aborted) this.#interrupt.abort()
     return this.#interrupt.signal

@@ -7,10 +7,7 @@ import { urlPasswords } from './token-shapes.ts'
  * `token-shapes.ts` finds tokens in any text by their shape.
  */
 
-/**
- * Matches the names of variables and flags whose value is a secret: `DB_PASSWORD` and `client-secret`, but not
- * `KEYCLOAK_URL` or `SECRET_NAME`.
- */
+/** Matches names of secret variables and flags: `DB_PASSWORD`, `client-secret`; not `KEYCLOAK_URL`, `SECRET_NAME`. */
 export const secretVariable =
   /(password|passwd|passphrase|token|secret|(?:^|[-_])(?:pass|pwd)|(api|access|private|secret|signing|encryption)[-_]?key)$/i
 

@@ -11,10 +11,7 @@ const stars = '***'
 const startLength = 3
 /** A cut text (`…`) may end within a secret. Minimum length of the part of a secret that is then found. */
 const minPartLength = 6
-/**
- * Maximum length of a secret whose base64 forms are stored, to save memory. The longest tokens have fewer than 2,000
- * characters.
- */
+/** Maximum length of a secret whose base64 forms are stored, to save memory. Tokens have fewer than 2,000 characters. */
 const maxEncodedLength = 2_000
 /** The length of the lines in a certificate or key: https://www.rfc-editor.org/rfc/rfc7468#section-2. */
 const minPemLine = 64
@@ -31,10 +28,7 @@ interface SameStart {
   sorted?: readonly string[] | undefined
 }
 
-/**
- * Collects the secrets of credentials and of objects in the cluster, and redacts texts. The time for redaction does not
- * depend on the number of secrets.
- */
+/** Collects secrets and redacts texts. The time for redaction does not depend on the number of secrets. */
 export class Secrets {
   readonly #added = new Set<string>()
   /** The values that were already searched, by name: all pods of a template have the same values. */
@@ -79,10 +73,7 @@ export class Secrets {
     }
   }
 
-  /**
-   * Replaces known secrets and token-shaped texts with `***`. Both are also searched in the decoded forms of the text
-   * (`decodedTexts`). The rest of the text stays unchanged.
-   */
+  /** Replaces known secrets and token-shaped texts with `***`, also where the text contains them in an encoded form. */
   readonly redact = (text: string): string => {
     const found = decodedTexts(text).flatMap((form) =>
       [...this.#findKnown(form.text), ...findTokens(form.text)].map(([start, end]) => form.originOf(start, end)),

@@ -140,10 +140,7 @@ export class Store {
     return this.#objects.get(key) ?? this.#deleted.get(key)
   }
 
-  /**
-   * Finds an object by its name and its kind in lower case (`word`), in a namespace or cluster-scoped. Without
-   * `namespace`, searches all namespaces.
-   */
+  /** Finds an object by its name and its kind in lower case (`word`). Without `namespace`, searches all namespaces. */
   findByName(word: string, name: string, namespace: string | undefined): KubeObject | undefined {
     const isWithin = ({ metadata }: KubeObject) =>
       namespace === undefined || metadata.namespace === undefined || metadata.namespace === namespace
@@ -209,10 +206,7 @@ export class Store {
     return [...this.#answers.values()].flat().toSorted((a, b) => a.at - b.at)
   }
 
-  /**
-   * Whether the store contains all objects of a request. After a 404 for the kind, the store is complete: without its
-   * CRD, a kind has no objects.
-   */
+  /** Whether the store contains all objects of a request. A 404 for the kind means that no objects exist. */
   listState(request: WatchRequest): ListState {
     const refusals = this.#failuresSinceList(request)
     if (refusals.some(isAccessDenied)) return 'unknown'

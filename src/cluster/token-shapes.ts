@@ -12,40 +12,40 @@ import { visibleText } from './decoded-text.ts'
  * Every quantifier is bounded, or follows a prefix that cannot repeat, so that matching takes linear time.
  */
 const tokenShapes: readonly RegExp[] = [
-  // https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats
+  // GitHub: https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats
   /gh[oprsu]_[A-Za-z0-9_.-]{20,}|github_pat_\w{20,}/,
-  // https://docs.gitlab.com/security/tokens/#token-prefixes
+  // GitLab: https://docs.gitlab.com/security/tokens/#token-prefixes
   /gl(?:agent|cbt|dt|ffct|ft|imt|oas|pat|ptt|rt|soat)-[\w.-]{20,}/,
-  // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids
+  // AWS: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids
   /A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])/,
-  // JWT: https://www.rfc-editor.org/rfc/rfc7519#section-3.1, and JWE with five parts
+  // JWT with three parts and JWE with five parts: https://www.rfc-editor.org/rfc/rfc7519#section-3.1
   /(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]{0,10000}){2,4}/,
-  // https://docs.slack.dev/authentication/tokens
+  // Slack: https://docs.slack.dev/authentication/tokens
   /xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}/,
-  // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
+  // Slack webhooks: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
   /hooks\.slack\.com\/(?:services|workflows|triggers)\/[\w/]{20,}/,
-  // https://cloud.google.com/docs/authentication/api-keys and https://cloud.google.com/docs/authentication/token-types
+  // Google Cloud: https://cloud.google.com/docs/authentication/api-keys and https://cloud.google.com/docs/authentication/token-types
   /AIza[\w-]{35}|ya29\.[\w-]{20,}/,
-  // https://docs.npmjs.com/about-access-tokens and https://pypi.org/help/#apitoken
+  // npm and PyPI: https://docs.npmjs.com/about-access-tokens and https://pypi.org/help/#apitoken
   /npm_[A-Za-z0-9]{36}|pypi-[\w-]{50,}/,
-  // https://docs.docker.com/security/access-tokens
+  // Docker: https://docs.docker.com/security/access-tokens
   /dckr_(?:oat|pat)_[\w-]{20,}/,
-  // https://developer.hashicorp.com/vault/docs/concepts/tokens#token-prefixes and https://developer.hashicorp.com/terraform/cloud-docs/users-teams-organizations/api-tokens
+  // Vault and Terraform: https://developer.hashicorp.com/vault/docs/concepts/tokens#token-prefixes and https://developer.hashicorp.com/terraform/cloud-docs/users-teams-organizations/api-tokens
   /hv[brs]\.[\w-]{20,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}/,
-  // https://docs.stripe.com/keys
+  // Stripe: https://docs.stripe.com/keys
   /[rs]k_(?:live|test)_[A-Za-z0-9]{20,}|whsec_[A-Za-z0-9]{20,}/,
-  // https://platform.openai.com/docs/api-reference/authentication and https://docs.anthropic.com/en/api/overview
+  // OpenAI and Anthropic: https://platform.openai.com/docs/api-reference/authentication and https://docs.anthropic.com/en/api/overview
   /sk-(?:ant|proj|svcacct)-[\w-]{20,}/,
-  // https://docs.digitalocean.com/reference/api/create-personal-access-token
+  // DigitalOcean: https://docs.digitalocean.com/reference/api/create-personal-access-token
   /do[opr]_v1_[a-f0-9]{64}/,
-  // https://docs.sendgrid.com/ui/account-and-settings/api-keys and https://huggingface.co/docs/hub/security-tokens
+  // SendGrid and Hugging Face: https://docs.sendgrid.com/ui/account-and-settings/api-keys and https://huggingface.co/docs/hub/security-tokens
   /SG\.[\w-]{16,64}\.[\w-]{16,}|hf_[A-Za-z0-9]{30,}/,
-  // https://learn.microsoft.com/azure/storage/common/storage-configure-connection-string
+  // Azure Storage: https://learn.microsoft.com/azure/storage/common/storage-configure-connection-string
   /(?<=(?:AccountKey|SharedAccessKey)=)[A-Za-z0-9+/]{40,}={0,2}/,
   // The query of a URL: tokens, and signatures of https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html and
   // https://learn.microsoft.com/rest/api/storageservices/create-service-sas
   /(?<=[?&](?:access_token|api_?key|password|secret|sig|token|X-Amz-Signature|X-Amz-Security-Token)=)[^\s&"'<>]{8,}/,
-  // https://www.rfc-editor.org/rfc/rfc7617 and https://www.rfc-editor.org/rfc/rfc6750#section-2.1
+  // Basic and Bearer credentials: https://www.rfc-editor.org/rfc/rfc7617 and https://www.rfc-editor.org/rfc/rfc6750#section-2.1
   /(?<=\b(?:Basic|Bearer) )[A-Za-z0-9._~+/-]{16,}={0,2}/,
 ]
 

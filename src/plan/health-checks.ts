@@ -116,7 +116,7 @@ function createTimeLimiter({ createContext, Script }: typeof import('node:vm'), 
   }
 }
 
-/** Copies a value. Each read of a list element in the copy uses one step. If no step is left, the read throws an error. */
+/** Copies a value, and counts the reads of list elements. Throws an error if an expression reads too many elements. */
 function withStepLimit<Value>(value: Value, steps: { left: number }): Value {
   if (Array.isArray(value)) {
     const get = (list: readonly unknown[], key: PropertyKey) => {
@@ -201,10 +201,7 @@ export interface HealthCheck
   readonly statusFields: readonly string[]
 }
 
-/**
- * Finds the most specific entry for a kind. An exact group wins over a suffix, a longer suffix over a shorter suffix,
- * and then a kind over `*`.
- */
+/** Finds the most specific entry for a kind: an exact group, else the longest suffix; then the kind, else `*`. */
 export function findEntry<Entry extends KindPattern>(
   { apiVersion, kind }: KindName,
   entries: readonly Entry[],

@@ -73,7 +73,7 @@ const chosenByServer = wordSet(`
  * with dots contains parents of the field. A list contains the defaults of several kinds.
  */
 const defaults: Readonly<Record<string, unknown>> = {
-  // Pods
+  // Defaults for pods
   restartPolicy: 'Always',
   dnsPolicy: 'ClusterFirst',
   schedulerName: 'default-scheduler',
@@ -94,7 +94,7 @@ const defaults: Readonly<Record<string, unknown>> = {
   expirationSeconds: 3600,
   divisor: '0',
   'fieldRef.apiVersion': 'v1',
-  // Workloads
+  // Defaults for workloads
   replicas: 1,
   revisionHistoryLimit: 10,
   progressDeadlineSeconds: 600,
@@ -119,14 +119,14 @@ const defaults: Readonly<Record<string, unknown>> = {
   failedJobsHistoryLimit: 1,
   'onPodConditions.status': 'True',
   minReplicas: 1,
-  // Services and Secrets
+  // Defaults for Services and Secrets
   type: ['ClusterIP', 'Opaque', ''],
   sessionAffinity: 'None',
   'clientIP.timeoutSeconds': 10800,
   internalTrafficPolicy: 'Cluster',
   externalTrafficPolicy: 'Cluster',
   allocateLoadBalancerNodePorts: true,
-  // Storage
+  // Defaults for storage
   volumeMode: 'Filesystem',
   persistentVolumeReclaimPolicy: 'Retain',
   reclaimPolicy: 'Delete',
@@ -139,7 +139,7 @@ const defaults: Readonly<Record<string, unknown>> = {
   requiresRepublish: false,
   seLinuxMount: false,
   fsGroupPolicy: 'ReadWriteOnceWithFSType',
-  // Webhooks, and other classes
+  // Defaults for webhooks and other kinds
   matchPolicy: 'Equivalent',
   failurePolicy: 'Fail',
   'webhooks.timeoutSeconds': 10,
@@ -149,10 +149,7 @@ const defaults: Readonly<Record<string, unknown>> = {
   preemptionPolicy: 'PreemptLowerPriority',
 }
 
-/**
- * Whether the server may store this value if a manifest omits the field. `parent`: the map in the live object that
- * contains the field.
- */
+/** Whether the server may store this value if a manifest omits the field. `parent`: the live map with the field. */
 function isDefault(name: string, value: unknown, parent: Fields, path: Path): boolean {
   const names = [...path.filter((step) => typeof step === 'string'), name]
   const fields = [3, 2, 1].map((length) => names.slice(-length).join('.'))
@@ -188,7 +185,7 @@ const sharedMaps = /^(?:labels|annotations|metadata|spec)$/
 /** Maps of texts that the server stores as written: an empty text differs from an absent value. */
 const textMaps = /^(?:labels|annotations|matchLabels|nodeSelector|data|binaryData|parameters)$/
 
-/** Fields with a quantity, and maps of such fields. */
+/** Fields with a Kubernetes quantity, and maps of quantities. */
 const quantities =
   /^(?:limits|requests|hard|capacity|storage|sizeLimit|divisor|averageValue|overhead|podFixed|min|max|default|defaultRequest|maxLimitRequestRatio)$/
 
@@ -241,7 +238,7 @@ class Comparison {
       return
     }
     for (const [name, value] of fields)
-      if (!isIgnored(path, name))
+      if (!isIgnoredField(path, name))
         this.compare(value, Object.hasOwn(live, name) ? live[name] : undefined, [...path, name], live)
     const known = new Set(fields.map(([name]) => name))
     for (const [name, value] of Object.entries(live))
@@ -377,7 +374,7 @@ class CustomComparison extends Comparison {
   }
 }
 
-function isIgnored(path: Path, name: string): boolean {
+function isIgnoredField(path: Path, name: string): boolean {
   if (path.at(-1) === 'annotations') return toolAnnotations.test(name)
   return path.at(-1) === 'metadata' && name === 'creationTimestamp'
 }
@@ -442,12 +439,12 @@ function isSameMoment(ours: unknown, theirs: unknown): boolean {
 export function describeDifference({ path, manifest, live }: Difference): string {
   const field = describePath(path)
   const [ours, theirs] = [shownValue(manifest), shownValue(live)]
-  if (isOnlyLive({ path, manifest, live })) return removalText(field)
+  if (isOnlyLive({ path, manifest, live })) return removedFieldText(field)
   if (live === undefined) return ours === undefined ? `${field} is missing` : `${field} is missing, not ${ours}`
   return ours === undefined || theirs === undefined ? `${field} differs` : `${field} is ${theirs}, not ${ours}`
 }
 
-function removalText(field: string): string {
+function removedFieldText(field: string): string {
   return `${field} is set, and not in the file`
 }
 
@@ -569,10 +566,10 @@ function prefixesOf(pointer: string): readonly string[] {
 }
 
 /** Describes the applied fields that the manifest does not contain, by their outermost missing parent. */
-function describeRemovedFields(beyond: readonly string[], ours: readonly string[]): readonly string[] {
+function describeRemovedFields(applied: readonly string[], ours: readonly string[]): readonly string[] {
   const known = new Set(ours.flatMap(prefixesOf))
-  const shortest = beyond.map((pointer) => prefixesOf(pointer).find((prefix) => !known.has(prefix)) ?? pointer)
-  return [...new Set(shortest)].map((pointer) => removalText(describePointer(pointer)))
+  const shortest = applied.map((pointer) => prefixesOf(pointer).find((prefix) => !known.has(prefix)) ?? pointer)
+  return [...new Set(shortest)].map((pointer) => removedFieldText(describePointer(pointer)))
 }
 
 /**

@@ -246,10 +246,7 @@ function createNotices(
   ]
 }
 
-/**
- * The notice about the kinds of a selector that have no match. If no kind has a match, the target is reported as
- * `not-found`, and there is a notice only for `--for=delete`.
- */
+/** The notice about kinds without a match for a selector. If no kind has a match, only `--for=delete` needs a notice. */
 function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[] {
   const unmatched = entries.filter(({ names }) => names.length === 0)
   const [first] = unmatched

@@ -73,10 +73,7 @@ export interface Target {
   readonly kind: string
   readonly namespace?: string
   readonly name: string
-  /**
-   * Set if a label selector matched nothing. Then the target is `not-found`, and `name` is empty or the name of a Helm
-   * release. An empty selector stands for `--all`.
-   */
+  /** Set if a selector matched nothing (`not-found`). `name` is then empty or a Helm release. Empty for `--all`. */
   readonly selector?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
@@ -217,10 +214,7 @@ export interface Manifest {
   /** The first line of the object, counted from 1. */
   readonly line: number
   readonly object: ManifestObject
-  /**
-   * The line of a field: `['spec', 'template', 'spec', 'containers', { name: 'app' }, 'image']`. For a missing field,
-   * the line of its nearest parent.
-   */
+  /** The line of a field or, if the field is missing, of its nearest parent. A path step may be `{ name: 'app' }`. */
   readonly lineOf: (path: readonly PathStep[]) => number
 }
 
