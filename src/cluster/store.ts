@@ -456,7 +456,8 @@ function subjectKey(subject: { kind: string; namespace?: string; name: string })
 function isOutdated(object: KubeObject, latest: KubeObject): boolean {
   const version = object.metadata.resourceVersion
   return (
-    (version !== undefined && version === latest.metadata.resourceVersion) || (compareVersions(object, latest) ?? 0) < 0
+    (version !== undefined && version === latest.metadata.resourceVersion) ||
+    (compareResourceVersions(object, latest) ?? 0) < 0
   )
 }
 
@@ -465,7 +466,7 @@ function isOutdated(object: KubeObject, latest: KubeObject): boolean {
  * unless the object was created later, for example after an etcd backup was restored.
  */
 function isEarlier(object: KubeObject, latest: KubeObject): boolean {
-  const order = compareVersions(object, latest)
+  const order = compareResourceVersions(object, latest)
   const created = object.metadata.creationTimestamp ?? ''
   const knownCreated = latest.metadata.creationTimestamp ?? ''
   const isDated = created !== '' && knownCreated !== ''
@@ -473,7 +474,7 @@ function isEarlier(object: KubeObject, latest: KubeObject): boolean {
 }
 
 /** Negative if the resource version of the object is older. Undefined if the two versions cannot be compared. */
-function compareVersions(object: KubeObject, latest: KubeObject): number | undefined {
+function compareResourceVersions(object: KubeObject, latest: KubeObject): number | undefined {
   const difference = resourceVersionNumber(object) - resourceVersionNumber(latest)
   return Number.isNaN(difference) ? undefined : difference
 }

@@ -14,8 +14,8 @@ import type { WorkflowRun } from './workflow-run.ts'
 /* Names and texts that the extras write to GitHub. */
 
 /** The maximum number of targets in the name of a gate. With more, every new target would change the name. */
-const namedTargets = 3
-const nameLimit = 200
+const maxNamedTargets = 3
+const gateNameLimit = 200
 
 /** The maximum length of a comment in characters. */
 const commentLimit = 65_535
@@ -50,7 +50,7 @@ export function gateName(
   const namespaces = gated.length === 0 ? [namespace] : distinct(gated.map((each) => each.namespace ?? namespace))
   const hidden = [
     ...all.filter(({ exclude, waitFor }) => exclude || waitFor !== undefined).map(referenceKey),
-    ...(names.length > namedTargets ? [...gated.map(referenceKey), ...names] : []),
+    ...(names.length > maxNamedTargets ? [...gated.map(referenceKey), ...names] : []),
     ...(namespaces.length > 1 ? gated.map(referenceKey) : []),
   ]
   const place = [workflow, [job, matrixText([...values.words, ...values.settings])].filter(Boolean).join(' ')]
@@ -58,7 +58,7 @@ export function gateName(
     .join(' / ')
   const words = [
     'Rollout',
-    names.length > namedTargets || names.length === 0 ? '' : `of ${names.join(', ')}`,
+    names.length > maxNamedTargets || names.length === 0 ? '' : `of ${names.join(', ')}`,
     namespaces.length === 1 && namespaces[0] !== undefined ? `in ${namespaces[0]}` : '',
     context === undefined ? '' : `on ${context}`,
     place === '' ? '' : `(${place})`,
@@ -95,11 +95,11 @@ function matrixText(values: readonly string[]): string {
 /** The words in one line. A hash stands for `hidden`, the facts that they do not contain, and for text that is cut. */
 function addHash(words: readonly string[], hidden: readonly string[]): string {
   const text = safeLine(words.filter(Boolean).join(' '))
-  const omitted = text.length > nameLimit ? [...hidden, text] : hidden
+  const omitted = text.length > gateNameLimit ? [...hidden, text] : hidden
   if (omitted.length === 0) return text
   // 24 bits are enough to distinguish the gates of one commit.
   const hash = `[${shortHash(JSON.stringify(distinct(omitted).sort()), 6)}]`
-  return `${safeLine(text, nameLimit - hash.length - 1)} ${hash}`
+  return `${safeLine(text, gateNameLimit - hash.length - 1)} ${hash}`
 }
 
 type GateInputs = Pick<Inputs, 'name' | 'resources' | 'manifests' | 'namespace' | 'context' | 'job'>

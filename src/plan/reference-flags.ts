@@ -153,11 +153,11 @@ function readWaitFor(text: string): WaitFor | undefined {
   const [word = ''] = text.split('=', 1)
   const rest = text.slice(word.length + 1)
   if (/^(create|delete)$/i.test(text)) return { type: text.toLowerCase() === 'create' ? 'create' : 'delete' }
-  if (word === 'condition') return readCondition(rest)
+  if (word === 'condition') return readConditionFlag(rest)
   return word === 'jsonpath' ? readJsonPath(rest) : undefined
 }
 
-function readCondition(text: string): WaitFor | undefined {
+function readConditionFlag(text: string): WaitFor | undefined {
   const equals = text.indexOf('=')
   const condition = equals < 0 ? text : text.slice(0, equals)
   const status = equals < 0 ? 'True' : text.slice(equals + 1)

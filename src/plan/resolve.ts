@@ -18,7 +18,7 @@ import {
 } from './helm-release.ts'
 import { explainUnknownKind, explainUnservedKind, findKind, kindsOfCrds } from './kinds.ts'
 import { checkName, checkNamespace } from './names.ts'
-import { hasRevisions } from './revision.ts'
+import { isRevisionKind } from './revision.ts'
 import type { ParsedReferences, Reference, WaitFor } from './target.ts'
 
 /* Finds the kind of each reference: the first step from references to targets. `resolve-targets.ts` is the second. */
@@ -164,7 +164,7 @@ function checkWaitFor(waitFor: WaitFor | undefined, { group, kind }: ApiResource
 }
 
 function checkRevisions({ revisions }: Reference, resource: ApiResource, addMistake: AddMistake): void {
-  if (revisions === undefined || hasRevisions(kindNameOf(resource))) return
+  if (revisions === undefined || isRevisionKind(kindNameOf(resource))) return
   addMistake(
     `${resource.plural}.${resource.group} have no revision to deploy. --revision is for applications.argoproj.io of Argo CD, and for kustomizations and helmreleases of Flux.`,
   )

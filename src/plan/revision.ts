@@ -23,7 +23,7 @@ const revisionKinds: ReadonlySet<string> = new Set([
 ])
 
 /** Whether `--revision` applies to objects of this kind. */
-export function hasRevisions({ apiVersion, kind }: KindName): boolean {
+export function isRevisionKind({ apiVersion, kind }: KindName): boolean {
   return revisionKinds.has(`${groupOf(apiVersion)}/${kind}`)
 }
 

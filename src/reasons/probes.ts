@@ -59,10 +59,10 @@ export function probeHint(kind: ProbeKind, { answer }: Partial<ProbeDetail>, wor
     readiness: logHint(words),
     startup: `If the container only needs longer, raise failureThreshold or periodSeconds of the probe.`,
   }
-  return `${requestText(probe, answer, spec)} ${further[kind]}`
+  return `${probeRequest(probe, answer, spec)} ${further[kind]}`
 }
 
-function requestText(probe: Probe | undefined, answer: ProbeAnswer | undefined, spec: Container | undefined): string {
+function probeRequest(probe: Probe | undefined, answer: ProbeAnswer | undefined, spec: Container | undefined): string {
   if (probe === undefined) return 'Check what the probe asks.'
   const command = probe.exec?.command?.join(' ')
   if (command !== undefined) return `The probe runs \`${command.replaceAll('`', '')}\`, which has to end with code 0.`

@@ -129,14 +129,14 @@ function fullNameOf(target: TargetRecord, { targets }: RunRecord): string {
 }
 
 /** Why the gate ended, and what to do. Shown below the headline. Messages are raw text: renderers escape them. */
-interface Explanation {
+interface EndExplanation {
   readonly messages: readonly string[]
   readonly hint?: string
   readonly source?: Source
 }
 
 /** Why the gate ended: by the deciding target, otherwise by the gate. Without messages if the gate is ready or open. */
-export function endDetails(record: RunRecord): Explanation {
+export function endDetails(record: RunRecord): EndExplanation {
   const { outcome, message } = record
   if (outcome === 'progressing' || outcome === 'ready') return { messages: [] }
   const deciding = decidingTarget(record)

@@ -59,7 +59,7 @@ interface LogHead extends Pick<RunRecord, 'startedAt' | 'cluster' | 'timeoutMs' 
 type LogTarget = NonNullable<Entry['added']>
 
 const maxNameWidth = 48
-const maxWordWidth = 32
+const maxSourceWidth = 32
 /** The maximum length of a printed log line. Log lines are limited in bytes before, but escaping makes them longer. */
 const longestLogLine = 12_000
 const groupLimit = 20
@@ -126,7 +126,7 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
     elapsedColumn(entry.at, layout),
     ...(layout.nameWidth === 0 ? [] : [name.padEnd(layout.nameWidth)]),
     ...(entry.kind === 'verdict'
-      ? [verdictText(entry, text, layout)]
+      ? [coloredVerdict(entry, text, layout)]
       : [colorize(entryStyles[entry.kind], text, color)]),
   ]
   return words.join('  ').trimEnd()
@@ -141,7 +141,7 @@ export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
   const { color } = layout
   const target = layout.targets[output.target]
   const pod = target === undefined ? output.pod : shortPodName(output.pod, target)
-  const who = [pod, output.container].filter((word) => word !== '').map((word) => shortenName(word, maxWordWidth))
+  const who = [pod, output.container].filter((word) => word !== '').map((word) => shortenName(word, maxSourceWidth))
   const words = safeLine(text, longestLogLine)
   const logged = type === 'note' ? colorize('dim', `· ${words}`, color) : `${colorize('dim', '│', color)} ${words}`
   const name = (layout.names[output.target] ?? '').padEnd(layout.nameWidth)
@@ -226,7 +226,7 @@ function elapsedColumn(at: number, { startedAt, elapsedWidth, color }: LogLayout
   return colorize('dim', formatElapsed(at - startedAt).padStart(elapsedWidth), color)
 }
 
-function verdictText({ at, outcome = 'progressing' }: Entry, text: string, { startedAt, color }: LogLayout): string {
+function coloredVerdict({ at, outcome = 'progressing' }: Entry, text: string, { startedAt, color }: LogLayout): string {
   const { mark, verb, preposition } = outcomeLabels[outcome]
   const words = colorize(outcomeStyle(outcome), `${mark} ${verb} ${preposition} ${duration(at - startedAt)}`, color)
   return text === '' ? words : `${words}: ${text}`
@@ -334,7 +334,7 @@ function renderReadyGroup(entries: readonly Entry[], layout: LogLayout): string 
   const words = [
     elapsedColumn(first.at, layout),
     counted(entries.length, 'target').padEnd(layout.nameWidth),
-    verdictText(
+    coloredVerdict(
       first,
       [safeLine(first.text).trim(), `(${listNames(names, namesTogether)})`].filter(Boolean).join(' '),
       layout,

@@ -65,7 +65,7 @@ interface SummaryOptions {
 
 const fewestForCounts = 10
 const maxNameWidth = 60
-const maxAnnotations = 20
+const maxListedSettings = 20
 
 /**
  * The job summary as GitHub Markdown. The most important comes first: the outcome, the cause with its hint, the log
@@ -244,7 +244,7 @@ function settingsList({ annotations = [], healthCheckKinds = [] }: RunRecord): s
 
 function warningList(title: string, names: readonly string[]): string[] {
   if (names.length === 0) return []
-  const shown = names.slice(0, maxAnnotations).map((each) => `- ${nameCell(each)}`)
+  const shown = names.slice(0, maxListedSettings).map((each) => `- ${nameCell(each)}`)
   const more = names.length - shown.length
   return [alertBox('WARNING', [title, '', ...shown, ...(more === 0 ? [] : [`- and ${more} more`])])]
 }

@@ -40,7 +40,7 @@ export async function planLiveRun(
   return planned && new LiveRun(source, await completePlan(source, planned))
 }
 
-type Plan = LivePlan & RunPlan
+type CompletePlan = LivePlan & RunPlan
 
 /**
  * Adds the settings to a plan, and for a gate `http-checks` and `hold`. Their code is loaded only if needed.
@@ -49,7 +49,7 @@ type Plan = LivePlan & RunPlan
 async function completePlan(
   { options, startedAt, healthChecks, cluster }: LiveSource,
   planned: LivePlan,
-): Promise<Plan> {
+): Promise<CompletePlan> {
   const { purpose, inputs, clock, usesFlags = false } = options
   const { context, version: serverVersion = '', serverOffsetMs } = cluster
   const judged = planned.targets.filter((target) => target.waitFor === undefined && findEntry(target, healthChecks))
@@ -77,7 +77,7 @@ async function completePlan(
 
 /** A run on a cluster. */
 export class LiveRun extends Run {
-  readonly plan: Plan
+  readonly plan: CompletePlan
   readonly output: RedactedOutput
   readonly isLive = true
   readonly #source: LiveSource
@@ -85,7 +85,7 @@ export class LiveRun extends Run {
   #logs: LiveLogs | undefined
   #evidence: EvidenceReader | undefined
 
-  constructor(source: LiveSource, plan: Plan) {
+  constructor(source: LiveSource, plan: CompletePlan) {
     super()
     const { options, cluster } = source
     const { reporter, secrets, clock } = options

@@ -83,7 +83,7 @@ export class RecordedRun extends Run {
     // A stranger may have written the recording, so files that the header names are not opened.
     const healthChecks = await readHealthChecks(path)
     const index = await indexRecording(file, cancelled)
-    const { checks, ...planned } = await planTargets(options, header, inputs, index, healthChecks)
+    const { checks, ...planned } = await planRecordedTargets(options, header, inputs, index, healthChecks)
     const settings = {
       ...recordedSettings(header, inputs),
       healthChecks,
@@ -231,7 +231,7 @@ export function recordedSettings(header: RecordingHeader, inputs: Inputs = recor
  * header, then the `resources` in the header.
  * @throws UserError if the targets cannot be found, or with the mistakes of the checks
  */
-async function planTargets(
+async function planRecordedTargets(
   { overrides, references }: RecordedRunOptions,
   header: RecordingHeader,
   inputs: Inputs,

@@ -95,7 +95,7 @@ export function containerLines(pod: Pod, traced: TracedObject): readonly Line[] 
 function containerLine(podContainer: ContainerView, width: number, { reader }: TracedObject): Line {
   const { container, status, isInit, startedAt } = podContainer
   const role = isInit ? '(init)' : container.restartPolicy === 'Always' ? '(sidecar)' : undefined
-  const [as, state] = describeState(podContainer)
+  const [as, state] = describeContainerState(podContainer)
   const restarts = status?.restartCount ?? 0
   const last = status?.lastState?.terminated
   const lastAt = reader.time(last?.finishedAt)
@@ -113,7 +113,7 @@ function containerLine(podContainer: ContainerView, width: number, { reader }: T
   )
 }
 
-function describeState({ status, isInit, runsOnce }: PodContainer): readonly [Mark, string] {
+function describeContainerState({ status, isInit, runsOnce }: PodContainer): readonly [Mark, string] {
   const state: ContainerState = status?.state ?? {}
   if (state.running) {
     if (isInit) return ['…', 'running']

@@ -59,7 +59,7 @@ function viewLines(state: TraceState): readonly Line[] {
           ...milestoneLines(traced),
           ...dependentLines(traced),
           ...conditionLines(traced),
-          ...eventLines(traced),
+          ...latestEventLines(traced),
         ]),
   ]
 }
@@ -218,7 +218,7 @@ function conditionLines({ object, reader }: TracedObject): readonly Line[] {
 const maxEvents = 8
 
 /** The latest events, the newest last. New events of type Normal alone do not cause the view to be printed again. */
-function eventLines(traced: TracedObject): readonly Line[] {
+function latestEventLines(traced: TracedObject): readonly Line[] {
   const { reader } = traced
   const events = objectsWithEvents(traced)
     .flatMap((object) => traced.events(object))

@@ -86,7 +86,7 @@ function decideByCheck(object: KubeObject, check: HealthCheck, reader: RuleReade
     isObserved: isObserved || isStatic,
     isAwaited,
     ...explanation,
-    message: meaning === 'ready' ? readyText(good, check, isStatic) : unmet,
+    message: meaning === 'ready' ? goodSignalsText(good, check, isStatic) : unmet,
     readyConditions: isStatic ? undefined : good.length === 0 ? [undefined] : good.map(({ condition }) => condition),
     copiesOthers: check.isWorkload,
   }
@@ -123,7 +123,7 @@ function explanationOf(
 }
 
 /** The message of a ready object: the good signals in its status, if there are any. */
-function readyText(good: readonly Signal[], { isUsers }: HealthCheck, isStatic: boolean): string {
+function goodSignalsText(good: readonly Signal[], { isUsers }: HealthCheck, isStatic: boolean): string {
   if (isUsers) return 'its health check is met'
   return signalsText(good) || (isStatic ? 'exists; no status is needed' : 'its status is that of a ready object')
 }

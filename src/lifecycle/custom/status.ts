@@ -161,7 +161,7 @@ const progressWords = wordSet(`
   percentage ready available updated healthy uptodate
 `)
 /** Words in the names of numbers that grow without progress: attempts, failures, generations, times and load. */
-const otherWords = wordSet(`
+const noProgressWords = wordSet(`
   fail failed failure failures error errors restart restarts retry retries attempt attempts backoff generation revision
   at time timestamp seconds duration elapsed since utilization usage used cpu memory disk
   not non unavailable unready degraded unhealthy missing outdated
@@ -217,7 +217,7 @@ export function progressCounters(object: KubeObject): ReadonlyMap<string, number
     const count = typeof value === 'number' ? value : Number(percent ?? done)
     if (!(count >= 0)) return []
     const tokens = wordsOf(key)
-    return hasAnyWord(tokens, progressWords) && !hasAnyWord(tokens, otherWords) ? [[path, count]] : []
+    return hasAnyWord(tokens, progressWords) && !hasAnyWord(tokens, noProgressWords) ? [[path, count]] : []
   })
   return new Map(counters.slice(0, maxCounters))
 }
