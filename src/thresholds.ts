@@ -77,6 +77,8 @@ export const acknowledgedMs = 10_000
 export const replacedMs = 10_000
 /** If nothing reports a pod for this time, its node is read. The node controller marks a lost node after 50 s. */
 export const quietNodeMs = 120_000
+/** How many pods of a target are examined in a millisecond: thousands of failing pods change faster than that. */
+export const examinedPodsPerMs = 10
 /** How many nodes are read because nothing reports their pods: if there are more, the nodes are hardly the cause. */
 export const maxQuietNodes = 5
 /** The kubelet's longest wait between two attempts to mount a volume (pkg/util/goroutinemap/exponentialbackoff). */

@@ -34,7 +34,7 @@ import { renderSummary } from '../src/report/summary.ts'
 import { recordedSettings } from '../src/run/recorded-run.ts'
 import { changeJson, changeLines } from '../src/views/render-changes.ts'
 import { added, allSynced, at, createGate, createTarget, createWorkload, run, runUntil, synced } from './kit/gate.ts'
-import { iso, make, moment } from './kit/objects.ts'
+import { iso, make, moment, podIs } from './kit/objects.ts'
 import { readData } from './kit/rows.ts'
 import { createEntry } from './report/builders.ts'
 import { renderLog } from './report/whole-log.ts'
@@ -140,6 +140,16 @@ describe('the time', () => {
       }))
       run([at(0, creating, allSynced), at(60, added(...events))], { targets: [target] })
     }, 1_000)
+  })
+
+  test('of a gate grows at most in proportion to the pods of a Deployment that die one after the other', () => {
+    const { target, pod, creating } = createWorkload('web')
+    expectGrowth((count) => {
+      const deaths = numbers(count).map((index) =>
+        at(index / 1_000, added(pod(podIs.dead(1, index / 1_000), { name: `web-${index}` }))),
+      )
+      expect(run([at(0, creating, allSynced), ...deaths], { targets: [target] }).outcome).toBe('stalled')
+    }, 2_000)
   })
 
   test('of a gate grows at most in proportion to the length of a chain of owners', () => {

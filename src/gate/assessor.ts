@@ -25,6 +25,7 @@ import {
   watchRequestOf,
 } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
+import { examinedPodsPerMs } from '../thresholds.ts'
 import { nextEnd } from './deadlines.ts'
 import { isChangeRequired } from './present-version.ts'
 import {
@@ -46,6 +47,8 @@ import { type Entry, isProblemOfTarget } from './timeline-entries.ts'
 
 interface AssessorParts extends TargetParts {
   readonly now: () => number
+  /** When the timeout of the gate passes. */
+  readonly timeoutAt: () => number
   readonly log: (entry: Omit<Entry, 'at'>) => void
   /** Adds the checks after readiness to the rule of a target; see `AfterReady`. */
   readonly extendRule: (rule: Rule, target: Target) => Rule
@@ -274,8 +277,20 @@ export class Assessor {
     } else if (gated.readObject === object && this.#targets.isWaitingForList(gated)) {
       this.applyEvent(gated, { type: 'list-pending' })
     } else {
-      this.#assessObject(gated, object)
+      const at = this.#nextAssessmentAt(gated)
+      if (at <= this.#parts.now()) this.#assessObject(gated, object)
+      else gated.recheckAt = Math.min(gated.recheckAt ?? Infinity, at)
     }
+  }
+
+  /**
+   * When a target may be assessed next: at once, unless its last assessment examined many pods. A ready target is always
+   * assessed at once, because the gate may end. At the end of the target or the gate, all changes have been assessed.
+   */
+  #nextAssessmentAt({ state, assessedAt, reads, end, settings }: GatedTarget): number {
+    if (assessedAt === undefined || reads === undefined || isTargetReady(state) || settings.givesNoVerdict) return 0
+    const waitMs = Math.floor(reads.podViews / examinedPodsPerMs)
+    return Math.min(assessedAt + waitMs, end?.at ?? Infinity, this.#parts.timeoutAt())
   }
 
   #assessObject(gated: GatedTarget, object: KubeObject): void {
@@ -297,6 +312,7 @@ export class Assessor {
       return
     }
     gated.recheckAt = reader.nextMoment()
+    gated.assessedAt = reader.now
     this.applyEvent(gated, { type: 'revisions-listed', revisions })
     if (gated.state.type === 'ended') return
     const { failure } = assessment

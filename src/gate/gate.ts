@@ -106,7 +106,8 @@ export class Gate {
     const parts = { settings: this.#settings, store: this.store, health: this.#health }
     this.#targets = new Targets(parts)
     const extendRule = (rule: Rule, target: Target) => afterReady?.extendRule(rule, target) ?? rule
-    this.#assessor = new Assessor(this.#targets, { ...parts, now: () => this.#now, log: this.#log, extendRule })
+    const clocks = { now: () => this.#now, timeoutAt: () => this.#timeoutAt }
+    this.#assessor = new Assessor(this.#targets, { ...parts, ...clocks, log: this.#log, extendRule })
     this.#assessor.add(targets)
     // A gate without targets is ready.
     this.#assessAndConclude(new Set())

@@ -37,7 +37,12 @@ export interface StepContext {
 
 export interface GatedTarget extends StepContext {
   state: TargetState
-  /** When the target is assessed again if nothing changes, as its last assessment requested. */
+  /** When the target was last assessed. */
+  assessedAt?: number
+  /**
+   * When the target is assessed again if nothing changes, as its last assessment requested; or for changes that came too
+   * soon after that assessment.
+   */
   recheckAt?: number | undefined
   /** The next end by a deadline; undefined without a deadline. */
   end?: End | undefined

@@ -63,7 +63,7 @@ export const revisionsByUid = cachePerObject((pods: Pods): ReadonlyMap<string | 
 
 /** Whether two assessments contain the same pods, in any state. */
 export function haveSamePods(a: Pods | undefined, b: Pods | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b
+  if (a === b || a === undefined || b === undefined) return a === b
   const areSame = (before: readonly Pod[], after: readonly Pod[]) =>
     before.length === after.length && before.every(({ metadata }, index) => metadata.uid === after[index]?.metadata.uid)
   return areSame(gatedPods(a), gatedPods(b)) && areSame(a.kept, b.kept)

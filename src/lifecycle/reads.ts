@@ -53,6 +53,8 @@ export class Reads {
   readonly podOwners = new Set<number>()
   /** The assessment has read the progress of other targets. */
   readsOthers = false
+  /** How often the view of a pod was read. */
+  podViews = 0
 
   get requests(): Readonly<Record<Need, readonly WatchRequest[]>> {
     return this.#requests
@@ -93,6 +95,7 @@ export class Reads {
 
   /** Records the read of a pod's history. The history depends on the controller of the pod and on the revisions. */
   recordHistory(pod: Pod, store: Store): void {
+    this.podViews += 1
     const controller = controllerUidOf(pod)
     if (controller === undefined || this.#keys.has(controller)) return
     this.#addKey(controller)
