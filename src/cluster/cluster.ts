@@ -23,7 +23,7 @@ import {
 import { type Connection, retryInitialRequests } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
-import { type List, listAll, selectionQuery, servedKind, withKind } from './list-and-watch.ts'
+import { type List, listCollection, selectionQuery, servedKind, withKind } from './list-and-watch.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject, ObjectName } from './objects.ts'
 import type { PodPort } from './port-forward.ts'
@@ -195,7 +195,7 @@ export class Cluster {
   /** Lists the objects of a request once. Rejects with a 404 if the server does not serve the kind. */
   async #list(request: WatchRequest, metadataOnly?: boolean): Promise<List> {
     const options = { metadataOnly, keepsFieldSets: this.redactor.isRecorded(request) }
-    return listAll(this.#client, await this.#collectionPath(request), request, this.redactor.redact, options)
+    return listCollection(this.#client, await this.#collectionPath(request), request, this.redactor.redact, options)
   }
 
   /** Reads one object. Rejects with a 404 if the object does not exist. */

@@ -327,7 +327,7 @@ function secretsOfArguments(args: readonly unknown[]): string[] {
   })
 }
 
-/** The secret lines in the value of a setting. If only part of the name suggests a secret, only random-looking lines. */
+/** The secret lines in a setting: all lines if its name is secret, random lines if its name may be secret. */
 function secretLinesOfSetting(name: string, value: unknown): string[] {
   if (secretVariable.test(name)) return maskableTexts(value).filter((line) => !switchValue.test(line))
   return maybeSecret.test(name) ? maskableTexts(value).filter(isRandomText) : []

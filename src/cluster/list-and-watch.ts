@@ -32,7 +32,7 @@ const pageSize = 500
  * reads the list again in one page, like client-go's pager. Rejects with a `ConnectionError` (E2BIG) if the list
  * exceeds `maxListPages` or `maxListBytes`.
  */
-export async function listAll(
+export async function listCollection(
   client: Client,
   path: string,
   request: WatchRequest,

@@ -44,7 +44,7 @@ export class Redactor {
   readonly #hashes = new Map<string, string>()
   /** How to redact fields with these names, at any depth: custom resources contain pod templates too. */
   readonly #fields: Readonly<Record<string, (value: unknown) => unknown>>
-  /** The objects whose records are kept: `namespace/name` by kind. */
+  /** The objects whose applier records are kept: by kind, the names as `namespace/name`. */
   readonly #recorded = new Map<string, Set<string>>()
   #depth = 0
 

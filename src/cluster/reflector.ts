@@ -44,7 +44,7 @@ import {
   BrokenWatchError,
   hasName,
   type List,
-  listAll,
+  listCollection,
   readWatchLines,
   selectionQuery,
   withKind,
@@ -189,7 +189,7 @@ export class Reflector {
       const usesShortLimit = (refreshes.length > 0 && !isSlow) || this.#failures % 2 === 1
       const list =
         this.#options.firstList ??
-        (await listAll(client, await path(), this.#request, (object) => this.#redactAndShare(object), {
+        (await listCollection(client, await path(), this.#request, (object) => this.#redactAndShare(object), {
           keepsFieldSets: this.#options.redactor.isRecorded(this.#request),
           signal: AbortSignal.any([signal, overdue.signal]),
           silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,

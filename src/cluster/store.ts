@@ -64,8 +64,8 @@ export class Store {
   readonly #deleted = new Map<string, KubeObject>()
   /** The requests whose lists are complete. Grouped by kind and namespace, so that a search is fast. */
   readonly #synced = new Map<string, Numbered<WatchRequest>[]>()
-  /** Caches the results of `#syncedNumber`, because each assessment needs them for all lists of its target. */
-  #syncedNumbers = new WeakMap<WatchRequest, number>()
+  /** Caches the results of `#lastListNumber`, because each assessment needs them for all lists of its target. */
+  #lastListNumbers = new WeakMap<WatchRequest, number>()
   /** The last failure of each request. Only another 403 replaces a 403. */
   readonly #refused = new Map<string, Numbered<Failure>>()
   /** The number of events that were applied. */
@@ -110,7 +110,7 @@ export class Store {
       case 'SYNCED': {
         const place = kindKey(event.kind, event.namespace)
         this.#synced.set(place, [...(this.#synced.get(place) ?? []), { ...event, number: this.#applied }])
-        this.#syncedNumbers = new WeakMap()
+        this.#lastListNumbers = new WeakMap()
         return []
       }
       case 'UNAVAILABLE':
@@ -210,7 +210,7 @@ export class Store {
   listState(request: WatchRequest): ListState {
     const refusals = this.#failuresSinceList(request)
     if (refusals.some(isAccessDenied)) return 'unknown'
-    if (this.#syncedNumber(request) > 0 || refusals.some(({ type }) => type === 'MISSING')) return 'complete'
+    if (this.#lastListNumber(request) > 0 || refusals.some(({ type }) => type === 'MISSING')) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 
@@ -224,7 +224,7 @@ export class Store {
   /** The requests to which access is denied since their last complete list, in the order of arrival. */
   get deniedAccess(): readonly Failure[] {
     return [...this.#refused.values()].filter(
-      (refused) => isAccessDenied(refused) && refused.number > this.#syncedNumber(refused as WatchRequest),
+      (refused) => isAccessDenied(refused) && refused.number > this.#lastListNumber(refused as WatchRequest),
     )
   }
 
@@ -236,15 +236,15 @@ export class Store {
   /** The failures of a request since its last complete list. */
   #failuresSinceList(request: WatchRequest): readonly Failure[] {
     if (this.#refused.size === 0) return []
-    const syncedAt = this.#syncedNumber(request)
+    const syncedAt = this.#lastListNumber(request)
     return [...this.#refused.values()].filter(
       (refused) => refused.number > syncedAt && this.#watched.isReportAbout(refused, request),
     )
   }
 
   /** The number of the last event that reported a complete list of a request; 0 without such an event. */
-  #syncedNumber(request: WatchRequest): number {
-    const cached = this.#syncedNumbers.get(request)
+  #lastListNumber(request: WatchRequest): number {
+    const cached = this.#lastListNumbers.get(request)
     if (cached !== undefined) return cached
     const { kind, namespace } = request
     const places = namespace === undefined ? [undefined] : [undefined, namespace]
@@ -253,7 +253,7 @@ export class Store {
       0,
       ...lists.map((list) => list?.findLast((synced) => isSupersetOf(synced, request))?.number ?? 0),
     )
-    this.#syncedNumbers.set(request, number)
+    this.#lastListNumbers.set(request, number)
     return number
   }
 

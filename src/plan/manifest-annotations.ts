@@ -40,18 +40,21 @@ export function readGateAnnotations(
     }
   }
 
-  const read = <T>(name: string, parse: (text: string, addMistake: AddMistake) => T | undefined): T | undefined => {
+  const parseAnnotation = <T>(
+    name: string,
+    parse: (text: string, addMistake: AddMistake) => T | undefined,
+  ): T | undefined => {
     const key = `${annotationPrefix}${name}`
     const text = written.get(key)
     return text === undefined ? undefined : parse(text, (message) => addMistake(key, `${key}: ${message}`))
   }
   return {
     clocks: omitUndefinedClocks({
-      timeoutMs: read('timeout', parseDuration),
-      stallTimeoutMs: read('stall-timeout', parseDuration),
+      timeoutMs: parseAnnotation('timeout', parseDuration),
+      stallTimeoutMs: parseAnnotation('stall-timeout', parseDuration),
     }),
-    waitFor: read('for', parseWaitFor),
-    skip: read('skip', parseSkip),
+    waitFor: parseAnnotation('for', parseWaitFor),
+    skip: parseAnnotation('skip', parseSkip),
   }
 }
 

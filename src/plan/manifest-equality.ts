@@ -344,7 +344,7 @@ class CustomComparison extends Comparison {
 
   protected override addDifference(path: Path, manifest: unknown, live: unknown): void {
     // A controller or webhook may remove an empty field, so a missing empty field is no difference.
-    const isEmpty = isZero(manifest) || isEmptyDeep(manifest)
+    const isEmpty = isZero(manifest) || isDeeplyEmpty(manifest)
     if (live === undefined && isEmpty && !Object.hasOwn(this.#applied, toPointer(path))) return
     super.addDifference(path, manifest, live)
   }
@@ -391,10 +391,10 @@ function isZero(value: unknown): boolean {
   return value === '' || value === false || value === 0
 }
 
-function isEmptyDeep(value: unknown): boolean {
+function isDeeplyEmpty(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0
   if (!isObject(value)) return value === null || value === undefined || isZero(value)
-  return Object.values(value).every(isEmptyDeep)
+  return Object.values(value).every(isDeeplyEmpty)
 }
 
 const powers: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 }
@@ -507,8 +507,8 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
   if (applied !== undefined && !(client !== undefined && isStale))
     return { ...compareApplied(ours, applied), hasValues: true, applier: client }
   // In a custom resource or a Job, an update may come from the controller, so only server-side applies count.
-  const mayBeOfServer = !isBuiltIn(manifest.apiVersion) || manifest.kind === 'Job'
-  const applier = writerOfMostFields(Object.keys(ours), appliers.length > 0 || mayBeOfServer ? appliers : writers)
+  const mayBeFromController = !isBuiltIn(manifest.apiVersion) || manifest.kind === 'Job'
+  const applier = writerOfMostFields(Object.keys(ours), appliers.length > 0 || mayBeFromController ? appliers : writers)
   if (applier === undefined) return undefined
   const removedFields = findDifferences(manifest, live, applier.ownedFields).filter(isOnlyLive)
   return { differing: [], removed: removedFields.map(describeDifference), hasValues: false, applier }

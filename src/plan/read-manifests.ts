@@ -177,7 +177,7 @@ function checkObject(
   const metadata = isObject(object['metadata']) ? object['metadata'] : {}
   const mistakes: Parameters<typeof addMistake>[] = []
   const missing: string[] = []
-  const read = (value: unknown, ...path: readonly string[]): string | undefined => {
+  const readField = (value: unknown, ...path: readonly string[]): string | undefined => {
     const field = path.join('.')
     if (hasPlaceholder(value)) {
       const message = 'contains a placeholder that is not filled in. Render the manifest first, and name the result.'
@@ -193,12 +193,12 @@ function checkObject(
     return undefined
   }
 
-  const apiVersion = read(object['apiVersion'], 'apiVersion')
-  const kind = read(object['kind'], 'kind')
+  const apiVersion = readField(object['apiVersion'], 'apiVersion')
+  const kind = readField(object['kind'], 'kind')
   const isGenerated = metadata['name'] === undefined && metadata['generateName'] !== undefined
   const nameField = isGenerated ? 'generateName' : 'name'
-  const name = read(metadata[nameField], 'metadata', nameField)
-  const namespace = metadata['namespace'] ? read(metadata['namespace'], 'metadata', 'namespace') : undefined
+  const name = readField(metadata[nameField], 'metadata', nameField)
+  const namespace = metadata['namespace'] ? readField(metadata['namespace'], 'metadata', 'namespace') : undefined
   if (missing.length > 0) {
     const fields = missing.join(', ').replace(/, ([^,]*)$/, ' and $1')
     mistakes.push([[], `This object has no ${fields}. If the file is not a manifest, exclude it: !${file}`])

@@ -95,15 +95,18 @@ export function readFlagValues(
   flags: Flags,
   addMistake: AddMistake,
 ): { namespace?: string; clocks: TargetClocks; waitFor?: WaitFor; revisions?: readonly WantedRevision[] } {
-  const read = <T>(flag: string, parse: (text: string, addMistake: AddMistake) => T | undefined): T | undefined => {
+  const parseFlag = <T>(
+    flag: string,
+    parse: (text: string, addMistake: AddMistake) => T | undefined,
+  ): T | undefined => {
     const text = flags.get(flag)
     return text === undefined ? undefined : parse(text, (message) => addMistake(`--${flag}: ${message}`))
   }
   const clocks = omitUndefinedClocks({
-    timeoutMs: read('timeout', parseDuration),
-    stallTimeoutMs: read('stall-timeout', parseDuration),
-    milestoneTimeoutsMs: read('milestone-timeouts', parseMilestoneTimeouts),
-    requireChangeMs: read('require-change', parseDuration),
+    timeoutMs: parseFlag('timeout', parseDuration),
+    stallTimeoutMs: parseFlag('stall-timeout', parseDuration),
+    milestoneTimeoutsMs: parseFlag('milestone-timeouts', parseMilestoneTimeouts),
+    requireChangeMs: parseFlag('require-change', parseDuration),
   })
   const waitForText = flags.get('for')
   const waitFor = waitForText === undefined ? undefined : parseWaitFor(waitForText, addMistake)

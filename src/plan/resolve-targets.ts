@@ -78,7 +78,7 @@ export async function matchSelections(
   const names = new Map<string, readonly string[]>()
   const namesOf: NamesOf = (selection) => names.get(JSON.stringify(selection)) ?? []
   /** Lists the objects. Returns whether the number of matches has changed. */
-  const read = async (requests: readonly Selection[]) => {
+  const listMatches = async (requests: readonly Selection[]) => {
     const changes = await Promise.all(
       requests.map(async (request) => {
         const found = await list(request)
@@ -89,7 +89,7 @@ export async function matchSelections(
     )
     return changes.includes(true)
   }
-  await read(selections)
+  await listMatches(selections)
   if (wait === undefined) return namesOf
   const { inputs, clock, signal, onWaiting } = wait
   const lines = [...groupByWrittenSelector(resolved).values()].filter(
@@ -110,7 +110,7 @@ export async function matchSelections(
     ])
   while ((waiting.some(isStillWaiting) || clock.now() - changedAt < selectorCompleteMs) && !signal.aborted) {
     await sleep(clock, selectorPollMs, signal)
-    if (await read(waiting.flatMap(({ requests }) => requests))) changedAt = clock.now()
+    if (await listMatches(waiting.flatMap(({ requests }) => requests))) changedAt = clock.now()
   }
   return namesOf
 }
@@ -293,10 +293,7 @@ function revisionName(
   return { apiVersion, kind, namespace, name: `${name}.v${number}` }
 }
 
-/**
- * Creates the target for the last revision of a release. The target is needed if the revision is pending or has failed,
- * or if the release has no other target; else undefined.
- */
+/** The target for the last revision of a release. Undefined if it is deployed and the release has other targets. */
 function createRevisionDraft(
   { reference: { clocks, waitFor, place }, release }: ResolvedReference,
   history: ReleaseHistory,

@@ -1,7 +1,7 @@
 import type { Client } from '../../src/cluster/client.ts'
 import { ApiError } from '../../src/cluster/failures.ts'
 import { retryInitialRequests } from '../../src/cluster/initial-requests.ts'
-import { listAll } from '../../src/cluster/list-and-watch.ts'
+import { listCollection } from '../../src/cluster/list-and-watch.ts'
 import { titled } from '../kit/rows.ts'
 import { ManualClock } from './manual-clock.ts'
 
@@ -28,7 +28,7 @@ test.each(titled([null, 7, 'web', [], {}, { metadata: null }, { metadata: { name
   async (_, item) => {
     const page = { metadata: { resourceVersion: '1' }, items: [{ metadata: { name: 'web' } }, item] }
     const client = { requestJson: async () => page } as unknown as Client
-    const list = listAll(client, '/api/v1/pods', { apiVersion: 'v1', kind: 'Pod' }, (object) => object)
+    const list = listCollection(client, '/api/v1/pods', { apiVersion: 'v1', kind: 'Pod' }, (object) => object)
     await expect(list).rejects.toMatchObject({ code: 'EBADMSG', message: expect.stringContaining('no object') })
   },
 )
