@@ -21,7 +21,7 @@ import { safeLine, safeLines } from './report/escape.ts'
 import { titleOfRecord } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
 import { LogPrinter, renderMergedLog } from './report/log.ts'
-import { omitPublicLogs, redactRecord } from './report/redact-record.ts'
+import { omitLogsUnlessPrivate, redactRecord } from './report/redact-record.ts'
 import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import type { Reporter } from './run/redacted-output.ts'
@@ -67,7 +67,7 @@ export async function runAction(action: ActionName): Promise<void> {
     // Programs that this process starts must not get these variables, which contain the kubeconfig and tokens.
     for (const name of Object.keys(process.env)) if (name.startsWith('INPUT_')) delete process.env[name]
     const read = readInputs(Object.fromEntries(texts), action)
-    const run = workflowRun(read.inputs)
+    const run = findWorkflowRun(read.inputs)
     const mask = (secret: string) => maskOnce(secret, secrets)
     if (read.inputs.githubToken !== undefined) mask(read.inputs.githubToken)
     // Opened before anything can fail: a run with a mistake must replace the green status of an earlier run.
@@ -167,8 +167,8 @@ async function runGate(job: Job): Promise<EndedRunRecord> {
   const onSource = (source: string) => console.log(safeLine(`The input kubeconfig is empty, so ${source} is used.`))
   const onWaiting = (message: string) => console.log(safeLine(secrets.redact(message)))
   const connection = { mask, secrets, onSource, onWaiting, clock: systemClock }
-  const references = await readTargetInputs(inputs, workspace())
-  const links = linkMistakes(inputs, workspace())
+  const references = await readTargetInputs(inputs, workspacePath())
+  const links = linkMistakes(inputs, workspacePath())
   // The other checks are left out, because they would read these files.
   if (links.length > 0) throw new UserError([...mistakes, ...references.mistakes, ...links])
   const checked = await checkInputs(inputs, references, mistakes, connection)
@@ -205,7 +205,7 @@ async function mergeGates(job: Job): Promise<EndedRunRecord> {
   throwMistakes([...mistakes, ...mergeMistakes(job)])
   const { readReportFiles } = await import('./report/report-files.ts')
   const { mergeReports } = await import('./report/merge-reports.ts')
-  const files = readReportFiles(inputs.reports.split(/\r?\n/), workspace(), 'reports')
+  const files = readReportFiles(inputs.reports.split(/\r?\n/), workspacePath(), 'reports')
   const own = job.run instanceof Error ? undefined : workflowRunRecord(job.run)
   for (const { path, record } of files) {
     const attempt = record?.run?.attempt ?? Infinity
@@ -234,7 +234,7 @@ function mergeMistakes({ read, run }: Job): readonly Mistake[] {
 type ReadInputs = ReturnType<typeof readInputs>
 
 /** The workflow run, or the error that explains why there is none. */
-function workflowRun({ sha }: Inputs): WorkflowRun | Error {
+function findWorkflowRun({ sha }: Inputs): WorkflowRun | Error {
   try {
     return currentRun(process.env, sha)
   } catch (error) {
@@ -248,10 +248,10 @@ async function findTracked(sources: readonly (Source | undefined)[], { run, trac
   const files = sources.flatMap((source) => (isManifest(source) ? [source.file] : []))
   // The checked-out commit of a pull request is its merge commit or its head.
   const repository = { url: run.repositoryUrl, commits: [process.env['GITHUB_SHA'], run.headSha] }
-  for (const [file, place] of await findTrackedFiles(files, workspace(), repository)) tracked.set(file, place)
+  for (const [file, place] of await findTrackedFiles(files, workspacePath(), repository)) tracked.set(file, place)
 }
 
-function workspace(): string {
+function workspacePath(): string {
   return resolve(process.env['GITHUB_WORKSPACE'] || '.')
 }
 
@@ -285,7 +285,7 @@ async function openExtras(
 function publishableRecord(record: EndedRunRecord, { run }: Job): EndedRunRecord {
   if (run instanceof Error) return record
   // The reports of a merge contain only logs that everyone may read.
-  return { ...(record.gates === undefined ? omitPublicLogs(record, run) : record), run: workflowRunRecord(run) }
+  return { ...(record.gates === undefined ? omitLogsUnlessPrivate(record, run) : record), run: workflowRunRecord(run) }
 }
 
 /**

@@ -1,5 +1,7 @@
 import { runPost as post, runAction as run } from './action.ts'
 
+/* The functions that the launchers `index.ts`, `merge.ts`, `post.ts` and `cli.ts` call: one bundle. */
+
 /**
  * Ignores errors of the output, such as a closed pipe: they would end the process before the verdict. Ignores
  * `NODE_TLS_REJECT_UNAUTHORIZED=0`: Node would verify no certificates, but only the kubeconfig may turn this off, for

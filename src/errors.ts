@@ -64,7 +64,7 @@ export function errorText(error: unknown): string {
 }
 
 /** A YAML parser's message without quoted text: a password that begins with `*`, `!` or `%` is read as YAML syntax. */
-export function withoutQuotedText(message: string): string {
+export function removeQuotedText(message: string): string {
   return message
     .replace(/"[^"]*"|<[^>]*>/g, '"…"')
     .replace(/(?:(?<=[\w)]):|(?<=directive|escape sequence|resolved, so|YAML version)) .*$/s, '')
@@ -72,7 +72,7 @@ export function withoutQuotedText(message: string): string {
 }
 
 /** A message of another program without its final punctuation, so that a full stop and a sentence can follow. */
-export function withoutEnd(message: string): string {
+export function removeFinalPunctuation(message: string): string {
   return message.replace(/[.:\s]{1,9}$/, '')
 }
 
@@ -137,7 +137,7 @@ export function nearestWords(word: string, candidates: Iterable<string>, limit =
   const allowed = word.length <= 5 ? 1 : Math.max(2, Math.floor(word.length / 3))
   return [...new Set(candidates)]
     .filter((candidate) => Math.abs(candidate.length - word.length) <= allowed)
-    .map((candidate) => ({ candidate, distance: distanceOf(word, candidate) }))
+    .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .filter(({ distance }) => distance <= allowed)
     .sort((a, b) => a.distance - b.distance)
     .slice(0, limit)
@@ -145,7 +145,7 @@ export function nearestWords(word: string, candidates: Iterable<string>, limit =
 }
 
 /** The edit distance of two words. Two swapped neighbouring letters count as one edit. */
-function distanceOf(word: string, other: string): number {
+function editDistance(word: string, other: string): number {
   let before: readonly number[] = []
   let last: readonly number[] = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (let i = 1; i <= word.length; i++) {
@@ -173,7 +173,7 @@ export function didYouMean(word: string, candidates: Iterable<string>, dashes = 
 }
 
 /** The value of a JSON text; undefined if the text is not JSON. */
-export function jsonValue(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -182,6 +182,6 @@ export function jsonValue(text: string): unknown {
 }
 
 /** A text in one line: each run of white space becomes a space. */
-export function oneLine(text: string): string {
+export function toOneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }

@@ -1,5 +1,5 @@
 import { parseDuration } from './duration.ts'
-import { type AddMistake, didYouMean, jsonValue, quote } from './errors.ts'
+import { type AddMistake, didYouMean, quote, tryParseJson } from './errors.ts'
 import { maxNumber } from './thresholds.ts'
 
 /* The types of input values: each has a parser, and a name in the command line's help. */
@@ -101,7 +101,7 @@ export interface JobValues {
 export const jobValues: ValueType<JobValues> = {
   placeholder: 'JSON',
   parse: (written) => {
-    const { matrix, index, id } = Object(jsonValue(written)) as Readonly<Record<string, unknown>>
+    const { matrix, index, id } = Object(tryParseJson(written)) as Readonly<Record<string, unknown>>
     const values = Object.values(Object(matrix)).flatMap((value) =>
       leafTexts(value).map((text) => ({ text, isWord: typeof value === 'string' && !isSetting.test(value) })),
     )

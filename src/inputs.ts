@@ -96,7 +96,7 @@ interface TypedInput<T> extends InputDefinition {
 
 type Row = Pick<InputDefinition, 'name' | 'group' | 'description'> & Partial<Omit<InputDefinition, 'isLines'>>
 
-function input<T>({ isLines = false, ...type }: ValueType<T>, { isRecorded = true, ...row }: Row): TypedInput<T> {
+function defineInput<T>({ isLines = false, ...type }: ValueType<T>, { isRecorded = true, ...row }: Row): TypedInput<T> {
   const defaults = { default: '', runnerDefault: '', details: '', actions: ['gate'], flag: 'shown' } as const
   return { ...defaults, ...type, isLines, isRecorded, isReplayed: isRecorded, ...row }
 }
@@ -242,7 +242,7 @@ const forGitHub = { group: 'GitHub', isRecorded: false, actions: both, flag: 'no
  * generates the inputs of `action.yml`.
  */
 const definitions = {
-  kubeconfig: input(text, {
+  kubeconfig: defineInput(text, {
     name: 'kubeconfig',
     group: 'Where',
     placeholder: 'KUBECONFIG',
@@ -251,7 +251,7 @@ const definitions = {
     details:
       "Its content is masked in the log, kept in memory and never written to disk. Store it as a secret in base64 (`base64 -w0`): the runner masks each line of a secret with several lines in every log. If it is empty, as with a missing secret, the gate uses the file in the environment variable `KUBECONFIG`, else `~/.kube/config`; the log shows which. The service account of the runner's pod is used only with `context: in-cluster`.",
   }),
-  context: input(text, {
+  context: defineInput(text, {
     name: 'context',
     group: 'Where',
     placeholder: 'CONTEXT',
@@ -260,7 +260,7 @@ const definitions = {
     details:
       'With `in-cluster` and without `kubeconfig`, the service account of the pod that the job runs in is used. Default: the current context.',
   }),
-  namespace: input(text, {
+  namespace: defineInput(text, {
     name: 'namespace',
     group: 'Where',
     placeholder: 'NAMESPACE',
@@ -268,7 +268,7 @@ const definitions = {
     details:
       'A line of `resources` overrides it with `-n`. It also applies to the output of kubectl, which contains no namespaces. Default: the namespace of the context.',
   }),
-  resources: input(lines, {
+  resources: defineInput(lines, {
     name: 'resources',
     group: 'What to gate',
     placeholder: 'RESOURCES',
@@ -277,7 +277,7 @@ const definitions = {
     details:
       'For example `deployment/web`, `job/migrate --timeout=20m`, `helm/web`, or what `kubectl apply` printed: [how a reference is written](#how-a-reference-is-written). Required unless `manifests` is set; with both, the resources of both are gated.',
   }),
-  manifests: input(lines, {
+  manifests: defineInput(lines, {
     name: 'manifests',
     group: 'What to gate',
     placeholder: 'MANIFESTS',
@@ -286,7 +286,7 @@ const definitions = {
     details:
       'Paths are relative to the workspace. A folder means its own files that end in `.yaml`, `.yml` or `.json`, as for `kubectl apply -f`; `k8s/**` means those of all subfolders too, as `--recursive`. `!` before a line excludes its files, `#` starts a comment. Render kustomizations and Helm charts to a file first. Hooks of Helm and Argo CD are [read](gitops-and-helm.md#helm) too. Problems refer to the line of the object, and a warning lists fields of the live objects that differ from their manifests. Annotations of the objects [set options](recipes.md#settings-on-an-object).',
   }),
-  timeoutMs: input(requiredDuration, {
+  timeoutMs: defineInput(requiredDuration, {
     name: 'timeout',
     group: 'Clocks',
     default: formatDuration(defaultTimeoutMs),
@@ -294,7 +294,7 @@ const definitions = {
     details:
       "A duration as in Kubernetes: `90s`, `5m`, `1h30m`; `0` turns the clock off. After this time, every resource that is not ready is `timed-out`. A longer `--timeout` of a reference extends the gate's timeout; if you set both, a longer one is a mistake.",
   }),
-  stallTimeoutMs: input(requiredDuration, {
+  stallTimeoutMs: defineInput(requiredDuration, {
     name: 'stall-timeout',
     group: 'Clocks',
     default: formatDuration(defaultStallTimeoutMs),
@@ -302,7 +302,7 @@ const definitions = {
     details:
       'A reached milestone or a changed counter is progress; a restart is not. `0` turns the clock off. By default the clock pauses while the resource itself defines a time limit, such as a startup probe. If you set a value, it does not pause.',
   }),
-  settleTimeMs: input(requiredDuration, {
+  settleTimeMs: defineInput(requiredDuration, {
     name: 'settle-time',
     group: 'Clocks',
     default: formatDuration(defaultSettleTimeMs),
@@ -310,7 +310,7 @@ const definitions = {
     details:
       'Containers that crash soon after their start look ready for a moment. A container that has crashed must stay ready for the same time, also with a readiness probe. A custom resource that was ready before its change must stay ready for the same time, unless its Ready condition has changed since. `0` turns both off.',
   }),
-  milestoneTimeoutsMs: input(milestoneTimeouts, {
+  milestoneTimeoutsMs: defineInput(milestoneTimeouts, {
     name: 'milestone-timeouts',
     group: 'Clocks',
     default: createdTimeout,
@@ -318,21 +318,21 @@ const definitions = {
     details:
       'Separated by commas or line breaks: `scheduled=2m, ready=5m`. Your values are added to the default; `created=0` turns the default off. A milestone that no gated kind has is a mistake.',
   }),
-  maxRestarts: input(number, {
+  maxRestarts: defineInput(number, {
     name: 'max-restarts',
     group: 'Verdict',
     default: String(defaultMaxRestarts),
     description: 'Number of restarts that a container may have before its resource fails.',
     details: `With \`2\`, its third crash fails the resource, ${deathsProvenMs / 1_000} seconds after the first at the earliest.`,
   }),
-  failFast: input(boolean, {
+  failFast: defineInput(boolean, {
     name: 'fail-fast',
     group: 'Verdict',
     default: 'true',
     description: 'Whether the gate ends shortly after the first resource that failed or stalled.',
     details: `With \`true\` the gate waits ${failFastMs / 1_000} more seconds for other failures; with \`false\` every resource runs to its own end.`,
   }),
-  onSuperseded: input(oneOf('fail', 'pass'), {
+  onSuperseded: defineInput(oneOf('fail', 'pass'), {
     name: 'on-superseded',
     group: 'Verdict',
     default: 'fail',
@@ -340,14 +340,14 @@ const definitions = {
     description: 'The result of the job if another deployment changed a resource during the wait: `fail` or `pass`.',
     details: '`pass` applies only if every other resource is ready, and never to a rollback.',
   }),
-  expectImages: input({ placeholder: 'EXPECT-IMAGES', parse: parseExpectedImages } as ValueType<ExpectedImages>, {
+  expectImages: defineInput({ placeholder: 'EXPECT-IMAGES', parse: parseExpectedImages } as ValueType<ExpectedImages>, {
     name: 'expect-images',
     group: 'What to gate',
     description: 'The image digests that must run, one `container=sha256:…` per line.',
     details:
       'If the pods are ready and a container of that name runs another digest, its resource fails with `image-mismatch`: the tag was moved, or another version was deployed. The resource also fails if no gated pod has such a container.',
   }),
-  awaitChangeMs: input(requiredDuration, {
+  awaitChangeMs: defineInput(requiredDuration, {
     name: 'await-change',
     group: 'Clocks',
     default: '0',
@@ -360,13 +360,13 @@ const definitions = {
       `with \`--revision\`: when its operator begins to deploy that revision. It waits ${awaitRevisionMs / 60_000} minutes by default, then is \`stalled\` with \`wrong-revision\`. The default \`timeout\` counts from then; \`0\` sets no limit of its own.`,
     ),
   }),
-  requireChangeMs: input(optionalDuration, {
+  requireChangeMs: defineInput(optionalDuration, {
     name: 'require-change',
     group: 'Verdict',
     description: 'Maximum age of what is gated: a resource whose version is older when the gate begins fails.',
     details: `For a deployment that may ship nothing: the image has the previous tag, the updater was late, or the apply went to another namespace. A Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Pod or Job whose pod template is older fails at once with \`not-changed\`; a scale, a label or a status makes no new version. With \`await-change\`, its age is asked when its change has arrived, or has not arrived in time. Default: none; the age is shown, and what is ready at the start with a version older than ${formatDuration(recentVersionMs)} is reported as unchanged. \`--require-change\` of a reference applies only to it.`,
   }),
-  healthCheckExprs: input(text, {
+  healthCheckExprs: defineInput(text, {
     name: 'health-check-exprs',
     group: 'What to gate',
     placeholder: 'HEALTH-CHECK-EXPRS',
@@ -374,7 +374,7 @@ const definitions = {
       'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as in `healthCheckExprs` of Flux.',
     details: `Each entry decides for all gated custom resources of its kind: \`inProgress\` first, then \`failed\`, which must persist for ${reportedFailureMs / 1_000} seconds, then \`current\`. An entry may have [more fields](operators.md#entries). The \`--for\` of a reference takes precedence. Default: none; kinds are judged by their own rules.`,
   }),
-  httpChecks: input(lines, {
+  httpChecks: defineInput(lines, {
     name: 'http-checks',
     group: 'After ready',
     placeholder: 'REQUEST',
@@ -387,7 +387,7 @@ const definitions = {
       `Flags of a line: \`-n\`, \`--expect-status=200-299\`, \`--expect-body=TEXT\`, \`--header='Name: value'\` (a credential is masked), \`--scheme=https\`, \`--timeout=${formatDuration(defaultRequestTimeoutMs)}\`, \`--times=1\` (right answers in a row), \`--each-pod\`.`,
     ),
   }),
-  holdMs: input(requiredDuration, {
+  holdMs: defineInput(requiredDuration, {
     name: 'hold',
     group: 'After ready',
     default: '0',
@@ -400,7 +400,7 @@ const definitions = {
       `A wrong or missing answer at the end is asked again until it is cleared or proven; if no request reaches a pod within ${lastAnswerMs / 1_000} seconds, the gate is \`unknown\`.`,
     ),
   }),
-  logLines: input(number, {
+  logLines: defineInput(number, {
     name: 'log-lines',
     group: 'Log and files',
     default: String(defaultLogLines),
@@ -409,7 +409,7 @@ const definitions = {
     details:
       '`0` shows none and requests none. They are shown in the job log and the job summary; in a comment and the report only if the repository is private.',
   }),
-  streamLogs: input(lines, {
+  streamLogs: defineInput(lines, {
     name: 'stream-logs',
     group: 'Log and files',
     placeholder: 'REFERENCE',
@@ -424,7 +424,7 @@ const definitions = {
       'A log that cannot be read is a warning, and does not change the outcome.',
     ),
   }),
-  record: input(text, {
+  record: defineInput(text, {
     name: 'record',
     group: 'Log and files',
     placeholder: 'FILE',
@@ -433,7 +433,7 @@ const definitions = {
     details:
       'The recording contains everything that was watched, but no credentials and no data of Secrets. It is compressed if its name ends in `.gz`. Default: none.',
   }),
-  reports: input(lines, {
+  reports: defineInput(lines, {
     name: 'reports',
     group: 'What to gate',
     placeholder: 'REPORTS',
@@ -445,7 +445,7 @@ const definitions = {
     details:
       'Each is a file of the output `report`. The gravest outcome decides: `cancelled`, `unknown`, `misconfigured`, `failed`, `superseded`, `stalled`, `timed-out`, `ready`. A gate whose report is missing did not run: it decides only if nothing failed. A pattern (`reports/**/report.json`) gives each gate the part of the path that differs as its name; name each expected report without a pattern to notice one that is missing. A file that is no report is a mistake.',
   }),
-  summary: input(boolean, {
+  summary: defineInput(boolean, {
     name: 'summary',
     group: 'Log and files',
     default: 'true',
@@ -455,34 +455,34 @@ const definitions = {
     description: 'Whether to write the job summary.',
     details: 'The file of the output `summary-file` is always written.',
   }),
-  githubToken: input(text, {
+  githubToken: defineInput(text, {
     name: 'github-token',
     ...forGitHub,
     description: 'The token for `report-to`.',
     details:
       'Nothing else needs a token. The token of the job, `github.token`, suffices if the job has the permissions that `report-to` needs. The token is masked in the log. Default: none.',
   }),
-  reportTo: input(listOf<ExtraName>(...extraNames), {
+  reportTo: defineInput(listOf<ExtraName>(...extraNames), {
     name: 'report-to',
     ...forGitHub,
     description:
       'Where the rollout is shown on GitHub, live: any of `commit-status`, `deployment` and `comment`, separated by commas or line breaks.',
     details: `\`commit-status\` is one line with a link to the log (permission \`${knownExtras['commit-status'].permission}\`): a branch rule can require it by its name. \`deployment\` is the status of the deployment that triggered the workflow, else of a new one (\`${knownExtras.deployment.permission}\`); a merge creates none. \`comment\` is one comment on the pull request (\`${knownExtras.comment.permission}\`). Needs \`github-token\`. Default: none.`,
   }),
-  name: input(gateName, {
+  name: defineInput(gateName, {
     name: 'name',
     ...forGitHub,
     description: 'The name of the gate on GitHub: of its commit status and its comment.',
     details:
       "Set one that never changes and that no other gate of the commit has ([why](merging.md#commit-status)). Values of the job's matrix that are no word of it are appended, so that each leg has its own name; `job: ''` turns that off. Default: what is gated, as the inputs contain it, the workflow, the job and the values of its matrix. A short hash replaces what is too long.",
   }),
-  sha: input(commitId, {
+  sha: defineInput(commitId, {
     name: 'sha',
     ...forGitHub,
     description: 'The commit that the commit status and the deployment belong to, as a full id.',
     details: 'Default: the commit of the event, for a pull request its head, else `GITHUB_SHA`.',
   }),
-  environment: input(environmentName, {
+  environment: defineInput(environmentName, {
     name: 'environment',
     ...forGitHub,
     actions: ['gate'],
@@ -490,14 +490,14 @@ const definitions = {
     details:
       "The environment of an open pull request is transient. If a deployment triggered the workflow, its own environment is used. Default: the cluster's context and the namespace, as in `prod/shop`; only the context if the resources are in several namespaces.",
   }),
-  environmentUrl: input(webAddress, {
+  environmentUrl: defineInput(webAddress, {
     name: 'environment-url',
     ...forGitHub,
     actions: ['gate'],
     description: 'The web address of the deployed application, to which the deployment links.',
     details: 'Default: none.',
   }),
-  job: input(jobValues, {
+  job: defineInput(jobValues, {
     name: 'job',
     runnerDefault: `{"matrix": \${{ toJSON(matrix) }}, "index": \${{ toJSON(strategy.job-index) }}, "id": \${{ toJSON(job.check_run_id) }} }`,
     ...forGitHub,
@@ -539,7 +539,7 @@ const byAction: Readonly<Record<ActionName, ReadonlyMap<string, InputDefinition>
 /** The names of all inputs. Each action reads all of them, because an input of the other action is a mistake. */
 export const inputNames: readonly string[] = allDefinitions.map(({ name }) => name)
 
-export function unknownInput(name: string, action: ActionName = 'gate'): Mistake {
+export function unknownInputMistake(name: string, action: ActionName = 'gate'): Mistake {
   const known = byAction[action]
   const hint = didYouMean(name, known.keys()) || ` There are ${[...known.keys()].join(', ')}.`
   return { input: name, message: `This action has no input of this name.${hint}` }
@@ -564,7 +564,7 @@ export function readInputs(
   )
   const written = new Map(given)
   const unknown = [...written.keys()].filter((name) => !known.has(name))
-  const mistakes = unknown.map((name) => unknownInput(name, action))
+  const mistakes = unknown.map((name) => unknownInputMistake(name, action))
   for (const name of unknown) written.delete(name)
   const values = Object.entries<TypedInput<unknown>>(definitions).map(([property, definition]) => {
     const { name, parse } = definition

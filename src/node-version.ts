@@ -1,3 +1,5 @@
+/* Checks the version of Node before a launcher loads any other file. */
+
 /** The minimum Node version that the dependencies need, as `engines` in package.json. */
 const needed = { major: 22, minor: 19 }
 

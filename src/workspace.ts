@@ -24,7 +24,7 @@ export function linkMistakes(inputs: Inputs, workspace: string): readonly Mistak
     ['record', inputs.record],
   ] as const
   return paths.flatMap(([input, path]) => {
-    if (path === undefined || !leadsOutside(resolve(path), workspace)) return []
+    if (path === undefined || !isLinkedOutside(resolve(path), workspace)) return []
     const message = `${quote(path)} leads out of the workspace by a symbolic link. Name the file itself, or copy it.`
     return [{ input, message }]
   })
@@ -37,7 +37,7 @@ function kubeconfigPath(text: string | undefined): string | undefined {
 }
 
 /** Whether a path exists. A broken link exists too. */
-export function exists(path: string): boolean {
+export function pathExists(path: string): boolean {
   try {
     lstatSync(path)
     return true
@@ -48,7 +48,7 @@ export function exists(path: string): boolean {
 }
 
 /** Whether a symbolic link leads a path of the workspace out of the workspace. Both are absolute. */
-export function leadsOutside(path: string, workspace: string): boolean {
+export function isLinkedOutside(path: string, workspace: string): boolean {
   return isInside(workspace, path) && !isInside(realPath(workspace), realPath(path))
 }
 

@@ -9,7 +9,7 @@ import {
   mergeInputDefinitions,
   parseInputs,
   readInputs,
-  unknownInput,
+  unknownInputMistake,
 } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
 import { readData, rows, titled } from './kit/rows.ts'
@@ -134,7 +134,7 @@ it('parseInputs accepts no name of a property of JavaScript objects', () => {
 })
 
 it('unknownInput lists the inputs when no name is near', () => {
-  expect(unknownInput('frobnicate').message).toBe(
+  expect(unknownInputMistake('frobnicate').message).toBe(
     `This action has no input of this name. There are ${definitions.map(({ name }) => name).join(', ')}.`,
   )
 })

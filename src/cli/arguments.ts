@@ -2,6 +2,8 @@ import { parseArgs } from 'node:util'
 import { didYouMean, type Mistake, quote } from '../errors.ts'
 import { type InputDefinition, inputDefinitions } from '../inputs.ts'
 
+/* Reads the arguments of a command: flags, references and files. */
+
 /** A flag of the command line. */
 export interface Flag {
   readonly name: string

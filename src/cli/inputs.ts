@@ -197,14 +197,14 @@ function textLines(text: string, input: string): ReferenceLine[] {
 function readSharedFlags(args: Pick<Arguments, 'referenceFlags' | 'writtenFlags'>) {
   const shared = new Map(args.referenceFlags)
   const mistakes: Mistake[] = []
-  const addMistakeOf = (name: string) => (message: string) =>
+  const addMistakeFor = (name: string) => (message: string) =>
     void mistakes.push({ input: flagAsWritten(args, name), message })
-  const { waitFor } = readFlagValues(shared, addMistakeOf(shared.has('for') ? 'for' : 'revision'))
+  const { waitFor } = readFlagValues(shared, addMistakeFor(shared.has('for') ? 'for' : 'revision'))
   if (waitFor === undefined) shared.delete('for')
   // The flag is removed, so that the mistake is not reported again for each reference.
   if (mistakes.length > 0) shared.delete('revision')
   const before = mistakes.length
-  readSelector(shared, addMistakeOf(shared.has('selector') ? 'selector' : 'all'))
+  readSelector(shared, addMistakeFor(shared.has('selector') ? 'selector' : 'all'))
   // `--all` is added, so that a kind without a name is not reported as a second mistake.
   if (mistakes.length > before) shared.set('all', 'true').delete('selector')
   return { waitFor, mistakes, shared }

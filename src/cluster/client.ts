@@ -2,7 +2,7 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { addAbortSignal, pipeline, type Readable } from 'node:stream'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { cutText, errorText, jsonValue, UserError } from '../errors.ts'
+import { cutText, errorText, tryParseJson, UserError } from '../errors.ts'
 import { maxAnswerBytes, maxErrorBytes, requestMs } from '../thresholds.ts'
 import { type Clock, ServerOffset, withTimeout } from './clock.ts'
 import { parseJson } from './compact.ts'
@@ -294,7 +294,7 @@ export async function readApiError(response: IncomingMessage): Promise<ApiError>
   const line = /^[\w ,.'-]{1,200}\s*$/.test(text) ? text.trim() : ''
   const message = line || statusMessage || 'no reason given'
   // Proxies and load balancers answer in HTML. A server that expects TLS answers with one line of text.
-  return errorFromStatus(jsonValue(text), statusCode, message, parseRetryAfter(headers['retry-after']))
+  return errorFromStatus(tryParseJson(text), statusCode, message, parseRetryAfter(headers['retry-after']))
 }
 
 /** The delay in milliseconds. The API server writes seconds; any other form is ignored. */

@@ -1,4 +1,4 @@
-import { jsonValue } from '../errors.ts'
+import { tryParseJson } from '../errors.ts'
 import { isObject } from './objects.ts'
 
 /* Finds the last line of a container's log that looks like an error, and the message in that line. */
@@ -84,7 +84,7 @@ function isErrorLevelInFields(fields: Readonly<Record<string, unknown>>): boolea
 }
 
 function parseJsonFields(line: string): Readonly<Record<string, unknown>> | undefined {
-  const fields = line.startsWith('{') ? jsonValue(line) : undefined
+  const fields = line.startsWith('{') ? tryParseJson(line) : undefined
   return isObject(fields) ? fields : undefined
 }
 

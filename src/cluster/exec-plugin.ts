@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cutText, jsonValue, oneLine, UserError, withoutEnd } from '../errors.ts'
+import { cutText, removeFinalPunctuation, toOneLine, tryParseJson, UserError } from '../errors.ts'
 import { credentialPluginMs } from '../thresholds.ts'
 
 /* Runs the credential plugin of a kubeconfig (`exec`). */
@@ -94,7 +94,7 @@ function explainPluginError(
   stderr: string,
 ): UserError {
   const { command, installHint } = plugin
-  const hint = installHint ? ` The kubeconfig's hint: ${oneLine(installHint)}` : ''
+  const hint = installHint ? ` The kubeconfig's hint: ${toOneLine(installHint)}` : ''
   if (error.code === 'ENOENT' || error.code === 'EACCES') {
     return new UserError([
       {
@@ -112,7 +112,7 @@ function explainPluginError(
         `does it wait for a login? Log in to the cloud in a step before this one.`,
     )
   }
-  const output = withoutEnd(oneLine(lastLines(stderr.trim())))
+  const output = removeFinalPunctuation(toOneLine(lastLines(stderr.trim())))
   return credentialsMistake(
     `The kubeconfig's credential program "${command}" failed${typeof error.code === 'number' ? ` with exit code ${error.code}` : ''}` +
       `${output ? `: ${output}` : ''}. Log in to the cloud in a step before this one.`,
@@ -128,7 +128,7 @@ function lastLines(output: string): string {
 
 /** Reads the credential that a plugin prints. Error messages must not quote this output. */
 function parseCredential(command: string, stdout: string): ExecCredential {
-  const answer = jsonValue(stdout)
+  const answer = tryParseJson(stdout)
   if (answer === undefined)
     throw credentialsMistake(`The kubeconfig's credential program "${command}" printed something that is not JSON.`)
   const text = (name: string) => {

@@ -1,4 +1,4 @@
-import { jsonValue } from '../errors.ts'
+import { tryParseJson } from '../errors.ts'
 import { isObject } from './objects.ts'
 
 /* Paths to fields of Kubernetes objects, also as text and as JSON pointers. */
@@ -149,5 +149,5 @@ export function pointersOfFieldSet(fieldSet: unknown, path: readonly PathStep[] 
 function parseFieldSetKey(key: string, list: PathStep | undefined): PathStep | undefined {
   if (key.startsWith('f:')) return key.slice(2)
   if (!key.startsWith('k:')) return undefined
-  return stepsToElements(list, [jsonValue(key.slice(2))])?.[0]
+  return stepsToElements(list, [tryParseJson(key.slice(2))])?.[0]
 }

@@ -1,4 +1,4 @@
-import { type MistakeReason, UserError, withoutEnd } from '../errors.ts'
+import { type MistakeReason, removeFinalPunctuation, UserError } from '../errors.ts'
 import { firstInitialRetryMs, maxInitialMs, maxInitialRetryMs } from '../thresholds.ts'
 import { awaitAtMost, type Clock, noAnswerError, sleep } from './clock.ts'
 import {
@@ -77,7 +77,7 @@ function explainFailure(
   error: ApiError | ConnectionError,
 ): [MistakeReason, string] {
   const { server, context, user, proxy } = connection
-  const message = withoutEnd(error.message)
+  const message = removeFinalPunctuation(error.message)
   const host = new URL(server).host
   if (isUnauthorized(error)) {
     return [
@@ -132,7 +132,7 @@ function remedyFor(connection: Connection, error: ApiError | ConnectionError): s
 /** Explains a TLS error by its code from OpenSSL or Node. For EPROTO, only the message contains the cause. */
 function explainTlsError(error: ConnectionError): string {
   const { code } = error
-  const message = withoutEnd(error.message)
+  const message = removeFinalPunctuation(error.message)
   const cause = `${code} ${code === 'EPROTO' ? message : ''}`
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
     return `${message}. Renew the cluster's certificate, or check the clock of this machine.`

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { load, YAMLException } from 'js-yaml'
-import { errorText, UserError, withoutQuotedText } from '../errors.ts'
+import { errorText, removeQuotedText, UserError } from '../errors.ts'
 import { inClusterContext } from './feed.ts'
 import { isObject } from './objects.ts'
 import {
@@ -184,7 +184,7 @@ function parseDocument(text: string, encoded: readonly string[] = []): Kubeconfi
     if (!(error instanceof YAMLException)) throw error
     // Uses only the reason: the snippet quotes the kubeconfig. The reason may do so too (`*secret` looks like an
     // alias).
-    const reason = withoutQuotedText(error.reason.slice(0, 500))
+    const reason = removeQuotedText(error.reason.slice(0, 500))
     const flattened = text.includes('\n')
       ? ''
       : ' Its line breaks are gone: quote it in the shell, or give it in base64.'

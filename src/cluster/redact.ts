@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import { jsonValue } from '../errors.ts'
+import { tryParseJson } from '../errors.ts'
 import { mapArray, mapObject, withoutConversionMethods } from './compact.ts'
 import { leavesOf, pointersOfFieldSet, toPointer } from './field-paths.ts'
 import { groupOf, isObject, type KindName, type KubeObject, type ObjectName } from './objects.ts'
@@ -136,7 +136,7 @@ export class Redactor {
     })
     const redacted = this.#redactValue(object) as KubeObject
     const text = isRecorded ? original.metadata.annotations?.[lastApplied] : undefined
-    const applied = jsonValue(text ?? '')
+    const applied = tryParseJson(text ?? '')
     if (!isObject(applied)) return redacted
     return { ...redacted, metadata: { ...redacted.metadata, applied: this.hashLeaves(applied) } }
   }
@@ -314,7 +314,7 @@ function withoutObjectCopies(annotations: Json): Json {
 function isObjectCopy(value: unknown): boolean {
   if (typeof value !== 'string') return typeof value === 'object' && value !== null
   if (!/^\s*[[{]/.test(value)) return objectField.test(value)
-  const parsed = jsonValue(value)
+  const parsed = tryParseJson(value)
   if (parsed === undefined) return objectField.test(value)
   return [parsed].flat().some((each) => isObject(each) && objectFields.some((field) => Object.hasOwn(each, field)))
 }

@@ -1,4 +1,4 @@
-import { jsonValue } from '../errors.ts'
+import { tryParseJson } from '../errors.ts'
 import { minMaskedCharacters, minNamedSecretCharacters, minSecretCharacters } from '../thresholds.ts'
 import { urlPasswords } from './token-shapes.ts'
 
@@ -92,7 +92,7 @@ export function stringsToMask(secret: string): string[] {
  * @param isUnnamedSecret whether a text is secret although it has no secret name
  */
 function secretsInText(value: string, lines: readonly string[], isUnnamedSecret = mayBeKey): string[] {
-  const inJson = /^\s*[[{]/.test(value) ? textsWithFieldNames(jsonValue(value)) : []
+  const inJson = /^\s*[[{]/.test(value) ? textsWithFieldNames(tryParseJson(value)) : []
   const ofLines = lines.length > 1 ? lines.map((line) => lineSetting.exec(line) ?? ['', '', line]) : []
   const inline = [...value.matchAll(inlineSetting)]
   const nested = inline.flatMap(([, , text = '']) => [...text.matchAll(inlineSetting)])

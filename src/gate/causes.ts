@@ -1,7 +1,7 @@
 import type { ObjectName, Subject } from '../cluster/objects.ts'
 import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import { nameKey } from '../plan/target.ts'
-import { classOf, isOwnMistake, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
+import { classOf, isUnaffectedByOthers, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { mayBeCause } from './outcome.ts'
 import { type GatedTarget, isTargetReady, verdictSoFar } from './target-state.ts'
 import type { Targets } from './targets.ts'
@@ -68,7 +68,7 @@ function awaitedObjects(gated: GatedTarget): readonly ObjectName[] {
 /** Whether a problem may end when another object becomes ready. */
 function mayWait(problem: Problem): boolean {
   const { awaits } = traitsOf(problem)
-  return classOf(problem) === 'slow' && awaits !== 'deletion' && awaits !== 'user' && !isOwnMistake(problem)
+  return classOf(problem) === 'slow' && awaits !== 'deletion' && awaits !== 'user' && !isUnaffectedByOthers(problem)
 }
 
 /** The name of a subject. The `apiVersion` is `group/`, which matches every version of the group. */

@@ -2,7 +2,7 @@ import { defaults, GitHub, getOctokitOptions } from '@actions/github/lib/utils'
 import { awaitUnlessAborted, type Clock, sleep } from '../cluster/clock.ts'
 import { type EndedRunRecord, emptyRecord, type RunRecord } from '../gate/run-record.ts'
 import { type ExtraName, type Inputs, knownExtras } from '../inputs.ts'
-import { omitPublicLogs } from '../report/redact-record.ts'
+import { omitLogsUnlessPrivate } from '../report/redact-record.ts'
 import {
   closeLimitMs,
   firstUpdateRetryMs,
@@ -116,7 +116,7 @@ export function openExtras(
     }
     const onFailure = (failure: GitHubFailure) => onWarning(describeFailure(failure, name))
     const extra = places[name].open(shared, inputs, onNotice)
-    const show: Extra['show'] = (record, signal) => extra.show(omitPublicLogs(record, run), signal)
+    const show: Extra['show'] = (record, signal) => extra.show(omitLogsUnlessPrivate(record, run), signal)
     return [[name, new UpdateThrottle({ name, show }, clock, onFailure)] as const]
   })
   return new Extras(new Map(throttles), clock, onClosed)

@@ -3,6 +3,8 @@ import { errorText } from '../errors.ts'
 import { type ExtraName, knownExtras } from '../inputs.ts'
 import { safeLine } from '../report/escape.ts'
 
+/* Failures of requests to GitHub: their cause, whether a retry may help, and the warning for the user. */
+
 /** Why a request to GitHub's API has failed. */
 export interface GitHubFailure {
   /**

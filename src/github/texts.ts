@@ -46,8 +46,8 @@ export function gateName(
   const { references, invalid = [] } = parseReferences(resources, 'resources', { alone: false })
   const all = [...references, ...invalid]
   const gated = all.filter(({ exclude }) => !exclude)
-  const names = distinct([...gated.map(referenceText), ...writtenLines(manifests).map(({ text }) => text)])
-  const namespaces = gated.length === 0 ? [namespace] : distinct(gated.map((each) => each.namespace ?? namespace))
+  const names = distinctValues([...gated.map(referenceText), ...writtenLines(manifests).map(({ text }) => text)])
+  const namespaces = gated.length === 0 ? [namespace] : distinctValues(gated.map((each) => each.namespace ?? namespace))
   const hidden = [
     ...all.filter(({ exclude, waitFor }) => exclude || waitFor !== undefined).map(referenceKey),
     ...(names.length > maxNamedTargets ? [...gated.map(referenceKey), ...names] : []),
@@ -98,13 +98,13 @@ function addHash(words: readonly string[], hidden: readonly string[]): string {
   const omitted = text.length > gateNameLimit ? [...hidden, text] : hidden
   if (omitted.length === 0) return text
   // 24 bits are enough to distinguish the gates of one commit.
-  const hash = `[${shortHash(JSON.stringify(distinct(omitted).sort()), 6)}]`
+  const hash = `[${shortHash(JSON.stringify(distinctValues(omitted).sort()), 6)}]`
   return `${safeLine(text, gateNameLimit - hash.length - 1)} ${hash}`
 }
 
 type GateInputs = Pick<Inputs, 'name' | 'resources' | 'manifests' | 'namespace' | 'context' | 'job'>
 
-function distinct<T>(values: readonly T[]): T[] {
+function distinctValues<T>(values: readonly T[]): T[] {
   return [...new Set(values)]
 }
 

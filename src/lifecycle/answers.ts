@@ -1,6 +1,6 @@
 import type { Answer, TimedAnswer } from '../cluster/feed.ts'
 import { type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
-import { oneLine } from '../errors.ts'
+import { toOneLine } from '../errors.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import type { CheckDetails } from '../reasons/checks.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
@@ -213,14 +213,14 @@ function answerProblem(
   const { expectStatus, expectBody } = check
   const request = requestText(check)
   if (error !== undefined || status === undefined)
-    return { ...found, reason: 'no-answer', detail: { request, ...ports, error: oneLine(error ?? 'no answer') } }
+    return { ...found, reason: 'no-answer', detail: { request, ...ports, error: toOneLine(error ?? 'no answer') } }
   return {
     ...found,
     reason: 'wrong-answer',
     detail: {
       request,
       status,
-      body: oneLine(body),
+      body: toOneLine(body),
       location,
       expectStatus: expectedStatusText(check),
       expectBody: isStatusInRanges(expectStatus, status) ? expectBody : undefined,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml'
 import type { z } from 'zod'
 import { cachePerObject, groupOf, isObject, type KindName, type KubeObject } from '../cluster/objects.ts'
-import { type AddMistake, errorText, type Mistake, UserError, withoutQuotedText } from '../errors.ts'
+import { type AddMistake, errorText, type Mistake, removeQuotedText, UserError } from '../errors.ts'
 import type { MilestoneName } from '../inputs.ts'
 import { expressionMs, expressionSteps } from '../thresholds.ts'
 import type { entrySchema } from './health-check-schema.ts'
@@ -246,7 +246,7 @@ async function readEntries(text: string, path: string) {
       if (isHealthCheckEntry(entry, where, addMistake)) entries.push({ entry, where })
     }
   } catch (error) {
-    addMistake(`This is not valid YAML: ${withoutQuotedText(firstLine(error))}`)
+    addMistake(`This is not valid YAML: ${removeQuotedText(firstLine(error))}`)
   }
   return { mistakes, addMistake, entries }
 }

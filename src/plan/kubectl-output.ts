@@ -1,4 +1,4 @@
-import { type AddMistake, type Mistake, withoutEnd } from '../errors.ts'
+import { type AddMistake, type Mistake, removeFinalPunctuation } from '../errors.ts'
 import { label } from './names.ts'
 
 /* Reads what kubectl prints, and separates it from references to targets. */
@@ -57,7 +57,7 @@ export function readKubectlLines(lines: readonly string[]): readonly (KubectlLin
   return lines.map((line, index) => {
     if (isFailureLine(line)) {
       hasFailed = true
-      return { type: 'failure', message: [withoutEnd(line), ...listBelow(lines, index)].join(': ') }
+      return { type: 'failure', message: [removeFinalPunctuation(line), ...listBelow(lines, index)].join(': ') }
     }
     return parseKubectlLine(line) ?? (hasFailed ? { type: 'failure-detail' } : undefined)
   })

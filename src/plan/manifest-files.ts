@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { writtenLines } from '../input-types.ts'
 import { maxManifestBytes, maxManifestFiles } from '../thresholds.ts'
-import { exists, isInside } from '../workspace.ts'
+import { isInside, pathExists } from '../workspace.ts'
 
 /* Finds and reads the files that the input `manifests` names. */
 
@@ -87,7 +87,7 @@ function findFiles(
   addMistake: AddMistake,
 ): readonly FilePath[] {
   const named = resolve(workspace, pattern)
-  const isGlob = !exists(named) && /[*?[{]/.test(pattern)
+  const isGlob = !pathExists(named) && /[*?[{]/.test(pattern)
   const matches = isGlob
     ? globSync(pattern, { cwd: workspace })
         .map((match) => resolve(workspace, match))
@@ -106,7 +106,7 @@ function findFiles(
   // A pattern like k8s/** also matches files that are not manifests, so their extension must match.
   const isNamed = !isGlob || !pattern.endsWith('*')
   for (const path of matches) {
-    if (exists(path)) visitPath(path, linkBoundary(path, workspace), isNamed ? 'named' : 'matched', walk)
+    if (pathExists(path)) visitPath(path, linkBoundary(path, workspace), isNamed ? 'named' : 'matched', walk)
     else addPathMistake(explainMissing(pattern, path))
   }
   if (walk.files.length === 0 && isClean)
@@ -164,7 +164,7 @@ function shownPath(path: string, workspace: string): string {
 
 function explainMissing(pattern: string, path: string): string {
   const folder = dirname(path)
-  const siblings = exists(folder) && isFolder(folder) ? readdirSync(folder) : []
+  const siblings = pathExists(folder) && isFolder(folder) ? readdirSync(folder) : []
   const hint =
     didYouMean(basename(path), siblings) ||
     (siblings.length > 0 ? '' : ' Is the repository checked out, and is the path relative to it?')

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
 import type { PathStep } from '../cluster/field-paths.ts'
 import { type Fields, groupOf, isObject, shortName } from '../cluster/objects.ts'
-import { errorText, type Mistake, withoutQuotedText } from '../errors.ts'
+import { errorText, type Mistake, removeQuotedText } from '../errors.ts'
 import { maxNamedObjects } from '../thresholds.ts'
 import { readPrintedObjects } from './kubectl-output.ts'
 import { readGateAnnotations, readHook } from './manifest-annotations.ts'
@@ -355,6 +355,6 @@ function checkSize(root: unknown): void {
 
 /** The message of an error as a sentence. Omits quotes, which may contain values of the manifest. */
 function messageWithoutValues(error: unknown): string {
-  const message = withoutQuotedText(errorText(error))
+  const message = removeQuotedText(errorText(error))
   return /[.!?]$/.test(message) ? message : `${message}.`
 }

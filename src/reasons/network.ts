@@ -60,12 +60,12 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
     headline: ({ finding }, _, title) =>
       'newPods' in finding && finding.newPods < finding.pods ? `${title} of the new revision` : title,
     sentence: ({ finding, ports }, { cause }) => {
-      const sentence = findingSentence(finding, cause?.sentence)
+      const sentence = endpointsSentence(finding, cause?.sentence)
       if (ports === undefined) return sentence
       return `has no ready endpoint for port ${ports.join(', ')}: ${typeof sentence === 'string' ? sentence : sentence.text}`
     },
     hint: endpointsHint,
-    isOwnMistake: ({ finding: { type } }) => type === 'port-name-missing' || type === 'endpoints-not-made',
+    isUnaffectedByOthers: ({ finding: { type } }) => type === 'port-name-missing' || type === 'endpoints-not-made',
     field: { object: ['spec', 'ports'] },
   },
   'selector-matches-nothing': {
@@ -121,7 +121,7 @@ export function otherAddressText({ has, requested }: OtherAddress): string {
 }
 
 /** The sentence about a Service without ready endpoints. */
-function findingSentence(finding: EndpointsFinding, cause: string | undefined): string | Sentence {
+function endpointsSentence(finding: EndpointsFinding, cause: string | undefined): string | Sentence {
   switch (finding.type) {
     case 'pods-unreadable':
       return `has ${counted(finding.endpoints, 'endpoint')}, none of them ready`

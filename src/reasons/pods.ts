@@ -354,6 +354,6 @@ export function finalizerAdvice({ command }: HintWords, about: string, finalizer
 }
 
 /** Whether a pod waits for its PersistentVolumeClaims (pkg/scheduler/framework/plugins/volumebinding). */
-export function waitsForClaims(detail: UnschedulableDetail): boolean {
+export function isWaitingForClaims(detail: UnschedulableDetail): boolean {
   return 'causes' in detail && detail.causes.some(({ type }) => type === 'unbound-claims')
 }

@@ -133,12 +133,12 @@ export function otherSubjects(problem: Problem): readonly Subject[] {
 }
 
 /** Whether no other object can end the problem: the object's spec is wrong, or the cluster lacks a service. */
-export function isOwnMistake({ reason, detail }: Problem): boolean {
-  return specOf(reason).isOwnMistake?.(detail) === true
+export function isUnaffectedByOthers({ reason, detail }: Problem): boolean {
+  return specOf(reason).isUnaffectedByOthers?.(detail) === true
 }
 
 /** A problem whose reason is known only at run time. The detail must fit each possible reason. */
-export function problemOf<Reason extends ReasonCode>(fields: ProblemWith<Reason>): Problem {
+export function buildProblem<Reason extends ReasonCode>(fields: ProblemWith<Reason>): Problem {
   return fields as unknown as Problem
 }
 

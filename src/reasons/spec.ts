@@ -144,20 +144,31 @@ interface ManifestField {
 interface ReasonTraits {
   /** How many observations prove the problem; absent if the number is not what proves it. */
   readonly provenAfter?: number
-  /**
-   * What may end the problem without a new apply. `time`: waiting; other targets that depend on this one may crash
-   * meanwhile. `node`, `volume`: another pod may free it. `user`: an action of a user. `deletion`: the object is being
-   * deleted. `change`: the arrival of the gated change; until then, the target has no current milestone.
-   */
-  readonly awaits?: 'time' | 'node' | 'volume' | 'user' | 'deletion' | 'change'
-  /**
-   * What may explain the problem, and is then shown instead. `pods`: the terminal or strike problem of a pod. `owned`:
-   * an object that the subject owns, if the subject itself reports the failure. `owner`: the owner of the subject,
-   * which decides whether the owner has failed too. `awaited`: the object that the subject waits for; while it is a
-   * target and not ready, the log omits the problem. `node`: the pod's node. `problem`: the present problem, which
-   * gives the hint.
-   */
-  readonly yieldsTo?: 'pods' | 'owned' | 'owner' | 'awaited' | 'node' | 'problem'
+  /** What may end the problem without a new apply. */
+  readonly awaits?: /** Time alone. Other targets that depend on this target may crash meanwhile. */
+    | 'time'
+    /** A node or volume that another pod frees. */
+    | 'node'
+    | 'volume'
+    /** An action of a user. */
+    | 'user'
+    /** The deletion of the object, which has begun. */
+    | 'deletion'
+    /** The arrival of the gated change. Until then, the target has no current milestone. */
+    | 'change'
+  /** What may explain the problem, and is then shown in its place. */
+  readonly yieldsTo?: /** The terminal or strike problem of a pod. */
+    | 'pods'
+    /** The problem of an object that the subject owns, if the subject itself reports the failure. */
+    | 'owned'
+    /** The owner of the subject, because the owner decides whether it has failed too. */
+    | 'owner'
+    /** The object for which the subject waits. While it is a target and not ready, the log omits the problem. */
+    | 'awaited'
+    /** The node of the pod. */
+    | 'node'
+    /** The present problem of the target, which also gives the hint. */
+    | 'problem'
   /** The problem is that a container died. */
   readonly isDeath?: true
   /** The headline says "it …" in place of the subject's name, so renderers add the name. */
@@ -195,7 +206,7 @@ export interface ReasonSpec<Detail> extends ReasonTraits {
   /** Objects that the problem involves besides its subject, such as the missing Service that a route names. */
   otherSubjects?(detail: Detail, problem: Occurrence): readonly Subject[]
   /** Whether no other object can end the problem: the object's spec is wrong, or the cluster lacks a service. */
-  isOwnMistake?(detail: Detail): boolean
+  isUnaffectedByOthers?(detail: Detail): boolean
   readonly field?: ManifestField
 }
 

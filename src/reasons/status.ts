@@ -75,7 +75,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     class: 'slow',
     isAnonymous: true,
     title: 'it reports that it is not ready',
-    isOwnMistake: ({ needsMetricsServer }) => needsMetricsServer === true,
+    isUnaffectedByOthers: ({ needsMetricsServer }) => needsMetricsServer === true,
     headline: ({ signals, release }, _, title) => {
       if (release !== undefined) return 'Helm has not finished its revision'
       if (signals.some(({ reason = '' }) => /^FailedGet\w*Metric$/.test(reason)))

@@ -191,9 +191,9 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
 }
 
-/** Hint for a paused or suspended object. @param usual the command, if the operator has no own command */
-function resumeHint(template: string | undefined, { operatorCommand }: HintWords, usual: string): string {
-  return `Resume it: ${operatorCommand(template) ?? usual}.`
+/** Hint for a paused or suspended object. @param defaultCommand resumes the object if there is no operator's command */
+function resumeHint(template: string | undefined, { operatorCommand }: HintWords, defaultCommand: string): string {
+  return `Resume it: ${operatorCommand(template) ?? defaultCommand}.`
 }
 
 /** `cannot create pods: exceeded quota: small, …`. */

@@ -7,12 +7,11 @@ import type { Failure, FeedEvent } from '../cluster/feed.ts'
 import { explainWrongType, isKubeObject } from '../cluster/object-schema.ts'
 import { isObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
-import { errorText, jsonValue, UserError } from '../errors.ts'
+import { errorText, tryParseJson, UserError } from '../errors.ts'
 import { parseMoment } from '../lifecycle/proof.ts'
 import { maxRecordedLineCharacters, maxRecordedLines, maxRecordedMs, maxRecordingCharacters } from '../thresholds.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
-/**
 /* Reads a recording: its header and its events, with limits, because anyone may have written the file. */
 
 /**
@@ -150,7 +149,7 @@ function unusableReason(event: WrittenEvent, eventMistake: (type: string, line: 
 
 function parseLine(line: string): unknown {
   // `trim` removes a byte order mark, which `JSON.parse` rejects.
-  return jsonValue(line.trim())
+  return tryParseJson(line.trim())
 }
 
 /** Called with the number of an invalid line (the first is 1), and why it is invalid. */

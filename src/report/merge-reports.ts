@@ -56,7 +56,7 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
   const judged = ran.some(({ outcome }) => outcome !== 'ready') ? ran : gates
   const deciding = decidingGate({ outcome: gravestOutcome(judged.map(({ outcome }) => outcome)), gates: judged })
   const clusters = gates.flatMap(({ cluster }) => cluster ?? [])
-  const settings = (of: (record: EndedRunRecord) => readonly string[] | undefined) =>
+  const collectSettings = (of: (record: EndedRunRecord) => readonly string[] | undefined) =>
     undefinedIfEmpty([...new Set(files.flatMap(({ record }) => (record && of(record)) ?? []))])
   return {
     ...(deciding === undefined ? readyConclusion(targets, gates) : decidedConclusion(deciding, gates)),
@@ -68,8 +68,8 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
     },
     hint: deciding?.hint,
     targets,
-    annotations: settings(({ annotations }) => annotations),
-    healthCheckKinds: settings(({ healthCheckKinds }) => healthCheckKinds),
+    annotations: collectSettings(({ annotations }) => annotations),
+    healthCheckKinds: collectSettings(({ healthCheckKinds }) => healthCheckKinds),
     entries: merged
       .flatMap(({ log }, target) => log.map((entry) => ({ ...entry, target })))
       .toSorted((one, other) => one.at - other.at),

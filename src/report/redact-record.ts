@@ -73,7 +73,10 @@ const shownElsewhere = 'Shown in the job log and the job summary only, because t
  * The record that everyone who can read the repository may see. If the repository may be public, the record contains no
  * container logs: a log may contain secrets that no rule finds, and the runner masks secrets only in its own log.
  */
-export function omitPublicLogs<T extends RunRecord>(record: T, { isPrivate }: { readonly isPrivate: boolean }): T {
+export function omitLogsUnlessPrivate<T extends RunRecord>(
+  record: T,
+  { isPrivate }: { readonly isPrivate: boolean },
+): T {
   if (isPrivate) return record
   return {
     ...record,

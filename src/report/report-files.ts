@@ -1,9 +1,9 @@
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
-import { type AddMistake, jsonValue, type Mistake, quote, throwMistakes, UserError } from '../errors.ts'
+import { type AddMistake, type Mistake, quote, throwMistakes, tryParseJson, UserError } from '../errors.ts'
 import { reportSchema } from '../gate/report-schema.ts'
 import { maxReportBytes, maxReports } from '../thresholds.ts'
-import { exists, leadsOutside } from '../workspace.ts'
+import { isLinkedOutside, pathExists } from '../workspace.ts'
 import { readRecord } from './json-report.ts'
 import type { ReportFile } from './merge-reports.ts'
 
@@ -74,7 +74,7 @@ function differingParts(paths: readonly string[]): readonly string[] {
 
 /** The sorted files that match a pattern. If the path is no pattern, or nothing matches, the path itself. */
 function findPaths(path: string, workspace: string): { path: string; isPattern: boolean }[] {
-  const isPattern = /[*?[]/.test(path) && !exists(resolve(workspace, path))
+  const isPattern = /[*?[]/.test(path) && !pathExists(resolve(workspace, path))
   if (!isPattern) return [{ path, isPattern }]
   const matches = globSync(path, { cwd: workspace }).sort()
   if (matches.length === 0) return [{ path, isPattern }]
@@ -84,9 +84,9 @@ function findPaths(path: string, workspace: string): { path: string; isPattern: 
 /** Reads a report, or adds a mistake. Undefined after a mistake, and if the file does not exist. */
 function readReport(path: string, workspace: string, mistakes: Mistake[]): ReportFile['record'] {
   const file = resolve(workspace, path)
-  if (path === '' || !exists(file)) return undefined
+  if (path === '' || !pathExists(file)) return undefined
   try {
-    if (leadsOutside(file, workspace))
+    if (isLinkedOutside(file, workspace))
       throw invalidReport('It is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.')
     const stats = statSync(file)
     if (stats.isDirectory())
@@ -111,7 +111,7 @@ function invalidReport(...messages: readonly string[]): UserError {
 
 /** @throws UserError without the message of `JSON.parse`, which quotes the file: it may be any file of the machine */
 function parseReport(text: string): ReportFile['record'] {
-  const content = jsonValue(text) as { readonly schema?: unknown } | null | undefined
+  const content = tryParseJson(text) as { readonly schema?: unknown } | null | undefined
   if (content?.schema !== 1)
     throw invalidReport('It is no report of this version of Rollout Gate. Name the file of the output `report`.')
   const { success, data, error } = reportSchema.safeParse(content)

@@ -196,9 +196,9 @@ function previousReleaseRevision(
   changedAt: number,
   since: number | undefined,
 ): number | undefined {
-  const lastAt = (at: number | undefined) =>
+  const lastRevisionAt = (at: number | undefined) =>
     at && revisions.findLast(({ createdAt = '' }) => Date.parse(createdAt) <= at + releaseClockMs)
-  const [changedBy, madeBy] = [lastAt(changedAt), lastAt(since)]
+  const [changedBy, madeBy] = [lastRevisionAt(changedAt), lastRevisionAt(since)]
   if (!changedBy || !madeBy || !since || madeBy.number >= changedBy.number) return undefined
   const wasDeployed = ({ status }: ReleaseRevision) => status === 'superseded' || status === 'deployed'
   if (!wasDeployed(madeBy) || since - Date.parse(madeBy.createdAt ?? '') > hookLeadMs) return undefined

@@ -22,7 +22,6 @@ import { RedactedOutput, type TextQueue } from './redacted-output.ts'
 import { Run, type RunPlan } from './run.ts'
 import { type LivePlan, type LiveSource, planTargets, type RunOptions } from './run-plan.ts'
 
-/**
 /* A run on a cluster: it connects the gate with watches, evidence, logs, http checks and the recording. */
 
 /**

@@ -35,7 +35,7 @@ export function summarizePod(pod: Pod, reader: Reader): PodSummary {
     return { mark: classOf(problem) === 'slow' ? '!' : '✗', text: `${container}${messageOf(problem)}` }
   }
   if (!view.scheduled) return { mark: '…', text: 'waiting for a node' }
-  if (view.running) return { mark: '…', text: explainNotReady(reader.events(pod)) }
+  if (view.running) return { mark: '…', text: notReadyText(reader.events(pod)) }
   if (view.isPulling) return { mark: '…', text: 'pulling its image' }
   return { mark: '…', text: initProgress(pod) ?? 'starting' }
 }
@@ -52,7 +52,7 @@ function exitReason(reason: string | undefined): string {
 }
 
 /** Why a pod with running containers is not ready: the last result of a failing startup or readiness probe. */
-function explainNotReady(events: readonly EventObject[]): string {
+function notReadyText(events: readonly EventObject[]): string {
   const failure = events.findLast(({ reason, message }) => reason === 'Unhealthy' && !/^Liveness/.test(message ?? ''))
   return ['running, not ready yet', failure?.message].filter(Boolean).join(': ')
 }

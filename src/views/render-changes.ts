@@ -17,7 +17,7 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
   const head = line(
     0,
     dim(elapsedColumn(change.at - startedAt)),
-    { text: changedName(change), style: 'bold' },
+    { text: objectName(change), style: 'bold' },
     { text: describeChange(change), style: type === 'DELETED' ? 'red' : type === 'ADDED' ? 'green' : 'yellow' },
     change.by === undefined ? undefined : `by ${change.by}`,
   )
@@ -66,7 +66,7 @@ function elapsedColumn(ms: number): string {
   return `${formatElapsed(tenths * 100)}.${tenths % 10}`.padStart(7)
 }
 
-function changedName({ object }: ObjectChange): string {
+function objectName({ object }: ObjectChange): string {
   return displayName({ ...object, name: object.metadata.name })
 }
 

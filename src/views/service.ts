@@ -110,7 +110,7 @@ function selectorLines(service: Service, { endpoints, pods }: ReachedPods, allPo
     const text = `matches none of ${counted(allPods, 'pod')} in ${namespace}`
     return [line(2, mark('✗'), 'selector', selector, colored(text, '✗'))]
   }
-  const served = pods.filter((selected) => getsTraffic(service, selected)).length
+  const served = pods.filter((selected) => hasTraffic(service, selected)).length
   const as: Mark = served === 0 ? '✗' : served < pods.length ? '…' : '✓'
   const share = `· traffic for ${served} of ${pods.length}`
   return [line(2, mark(as), 'selector', selector, `matches ${counted(pods.length, 'pod')}`, colored(share, as))]
@@ -129,7 +129,7 @@ function addressText({ endpoint, slice }: ServiceEndpoint): string {
 }
 
 /** Whether an EndpointSlice sends traffic to a pod. The pod itself may no longer be ready. */
-function getsTraffic({ spec }: Service, { endpoints }: SelectedPod): boolean {
+function hasTraffic({ spec }: Service, { endpoints }: SelectedPod): boolean {
   const hasPorts = (spec?.ports ?? []).length > 0
   // A missing condition means ready: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
   return endpoints.some(
@@ -161,7 +161,7 @@ function podTraffic(service: Service, selected: SelectedPod, { reader }: TracedO
   const { pod, endpoints } = selected
   const state = summarizePod(pod, reader)
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
-  if (getsTraffic(service, selected)) {
+  if (hasTraffic(service, selected)) {
     return state.mark === '✓'
       ? { mark: '✓', text: 'gets traffic' }
       : { ...state, text: `still gets traffic: ${state.text}` }

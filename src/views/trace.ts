@@ -100,7 +100,7 @@ export class Trace extends View {
     const { store } = this.#gate
     const object = store.get(this.#target)
     const { assessment, seen } = state
-    const isPending = this.#needed.some((request) => store.listState(request) === 'pending')
+    const isPending = this.#neededWatches.some((request) => store.listState(request) === 'pending')
     const isLoading = isPending || (state.type === 'present' && assessment === undefined)
     const isJudged = !isLoading && object !== undefined && assessment !== undefined && seen !== undefined
     return {
@@ -109,8 +109,8 @@ export class Trace extends View {
       now,
       isLoading,
       isReady: isTargetReady(state),
-      traced: isJudged ? this.#trace(object, assessment, readerAt(object, now)) : undefined,
-      problems: [...this.#unreadable(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
+      traced: isJudged ? this.#tracedObject(object, assessment, readerAt(object, now)) : undefined,
+      problems: [...this.#unreadableKinds(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
       wayBack: this.#wayBack(now),
       connectionError: this.#connectionError,
     }
@@ -124,13 +124,13 @@ export class Trace extends View {
   }
 
   /** The watches of the drawn objects. */
-  get #needed(): readonly WatchRequest[] {
+  get #neededWatches(): readonly WatchRequest[] {
     return [...dependentRequests(this.#target, this.#settings), ...this.#gate.targetView(0).gated.requests.needed]
   }
 
   /** The needed kinds that cannot be read, with the server's message. */
-  #unreadable(): readonly string[] {
-    const refusals = this.#needed.flatMap((request) => this.#gate.store.refusalOf(request) ?? [])
+  #unreadableKinds(): readonly string[] {
+    const refusals = this.#neededWatches.flatMap((request) => this.#gate.store.refusalOf(request) ?? [])
     const texts = refusals
       .filter(isFailure)
       .filter(({ type }) => type !== 'UNAVAILABLE')
@@ -138,7 +138,7 @@ export class Trace extends View {
     return [...new Set(texts)]
   }
 
-  #trace(object: KubeObject, assessment: Assessment, reader: Reader): TracedObject {
+  #tracedObject(object: KubeObject, assessment: Assessment, reader: Reader): TracedObject {
     const { store } = this.#gate
     return {
       object,

@@ -71,13 +71,13 @@ function replicaSetLines(
     (set.spec?.replicas ?? 1) > 0 || (set.status?.replicas ?? 0) > 0 || traced.owned(set.metadata.uid).length > 0
   const shown = newest.filter((set) => set === current || set === previous || hasPods(set))
   return shown.flatMap((set) => {
-    const role = current === undefined ? '' : set === current ? 'current' : oldRole(set, hasPods(set))
+    const role = current === undefined ? '' : set === current ? 'current' : oldReplicaSetRole(set, hasPods(set))
     return [replicaSetLine(set, role, indent, traced), ...childrenLines(set, indent + 2, traced, depth - 1)]
   })
 }
 
 /** The role of an old ReplicaSet: its pods may still serve, until the new pods are available. */
-function oldRole({ status }: ReplicaSet, hasPods: boolean): string {
+function oldReplicaSetRole({ status }: ReplicaSet, hasPods: boolean): string {
   if (!hasPods) return 'previous'
   return (status?.availableReplicas ?? 0) > 0 ? 'still serving' : 'draining'
 }

@@ -2,12 +2,12 @@ import type { Container, Pod } from '../../src/cluster/objects.ts'
 import { type HintDetails, targetHint } from '../../src/diagnosis/hints.ts'
 import type { Target } from '../../src/plan/target.ts'
 import {
+  buildProblem,
   headlineOf,
   hintOf,
   messageOf,
   type Problem,
   type ProblemWith,
-  problemOf,
   problemSentence,
   type ReasonCode,
   type ReasonDetails,
@@ -27,7 +27,7 @@ export function createProblem<Reason extends ReasonCode>(
   overrides: Partial<ProblemWith<Reason>> = {},
 ): Problem {
   const subject = { subject: toSubject('pod/web-1-a'), container: 'app' }
-  return problemOf({ reason, ...subject, detail, count: 1, firstSeenAt: 0, proven: true, ...overrides })
+  return buildProblem({ reason, ...subject, detail, count: 1, firstSeenAt: 0, proven: true, ...overrides })
 }
 
 /** A pod with one container, and what else its spec has. */

@@ -5,7 +5,7 @@ import {
   probeFailure,
   runtimeError,
 } from '../../src/lifecycle/workloads/kubelet-messages.ts'
-import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
+import { messageOf, buildProblem } from '../../src/reasons/reasons.ts'
 import { exitText } from '../../src/reasons/wording.ts'
 import { make } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
@@ -24,7 +24,7 @@ const startError = (words: string) => ({ reason: 'StartError', exitCode: 128, me
 /** The reason of a death, and its sentence. */
 function explained(...args: Parameters<typeof causeOfDeath>) {
   const death = causeOfDeath(...args)
-  const problem = problemOf({ ...death, subject: toSubject('pod/web-1-a'), count: 1, firstSeenAt: 0, proven: false })
+  const problem = buildProblem({ ...death, subject: toSubject('pod/web-1-a'), count: 1, firstSeenAt: 0, proven: false })
   return { reason: death.reason, message: messageOf(problem) }
 }
 

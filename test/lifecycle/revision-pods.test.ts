@@ -1,7 +1,7 @@
 import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { compareByImportance, examinePods } from '../../src/lifecycle/workloads/revision-pods.ts'
 import { haveSettled } from '../../src/lifecycle/workloads/workload.ts'
-import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../src/reasons/reasons.ts'
+import { type Problem, type ProblemWith, buildProblem, type ReasonCode } from '../../src/reasons/reasons.ts'
 import { complete, condition, iso, make, moment, podIs } from '../kit/objects.ts'
 import { found, type ReaderOptions, reader, seenTarget } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
@@ -60,7 +60,7 @@ describe('the pods of a workload', () => {
 
 describe('the order of problems', () => {
   const problem = (overrides: Partial<ProblemWith<ReasonCode>>) =>
-    problemOf({
+    buildProblem({
       reason: 'crash-loop',
       subject: toSubject('pod/a'),
       container: 'app',

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-checks.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
-import { type Problem, problemOf } from '../../reasons/reasons.ts'
+import { buildProblem, type Problem } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { unclearSettles } from '../../thresholds.ts'
 import { isEmpty } from '../conditions.ts'
@@ -183,7 +183,7 @@ function suspendedProblem(
   const [requested] = suspensionSignals(object).map(signalText)
   const shown = explanation.cause ?? requested ?? signalsText(explanation.signals)
   const isPaused = (check !== undefined && requested === undefined) || /pause/i.test(requested ?? shown)
-  return problemOf({
+  return buildProblem({
     ...objectProblemFields(object, history.firstSeenAt),
     reason: isPaused ? 'paused' : 'suspended',
     detail: { signals: shown || 'its controller waits until it is resumed', resume: check?.resume },

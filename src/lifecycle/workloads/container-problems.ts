@@ -1,5 +1,5 @@
 import { cachePerObject, subjectOf } from '../../cluster/objects.ts'
-import { type Problem, type ProblemWith, problemOf, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
+import { buildProblem, type Problem, type ProblemWith, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
 import {
   deathsProvenMs,
   deathsProvenWhileOthersProgressMs,
@@ -250,5 +250,5 @@ type ContainerProblemFacts = {
 }[ReasonCode]
 
 function createContainerProblem({ pod, container, isInit }: ContainerView, found: ContainerProblemFacts): Problem {
-  return problemOf({ ...found, subject: subjectOf(pod), container: container.name, isInit: isInit || undefined })
+  return buildProblem({ ...found, subject: subjectOf(pod), container: container.name, isInit: isInit || undefined })
 }

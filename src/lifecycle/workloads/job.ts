@@ -7,7 +7,7 @@ import {
   lastOccurrence,
   type Pod,
 } from '../../cluster/objects.ts'
-import { type Problem, problemOf, traitsOf } from '../../reasons/reasons.ts'
+import { buildProblem, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { trueCondition } from '../conditions.ts'
@@ -253,7 +253,7 @@ function jobFailureProblem(job: Job, pods: readonly Pod[], reader: Reader): Prob
   }
   const { failedIndexes } = job.status ?? {}
   const detail = { message: failed.message, failedIndexes, conditionReason: failed.reason }
-  return problemOf({ ...own, reason: 'job-failed', detail, cause: lastPodFailure(pods, reader) })
+  return buildProblem({ ...own, reason: 'job-failed', detail, cause: lastPodFailure(pods, reader) })
 }
 
 /** The latest failure of a pod, which is the cause of the failure of the Job. */

@@ -1,5 +1,5 @@
 import { cachePerObject, lastOccurrence, type Pod } from '../../cluster/objects.ts'
-import { type NodeState, type SchedulingCause, waitsForClaims } from '../../reasons/pods.ts'
+import { isWaitingForClaims, type NodeState, type SchedulingCause } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
@@ -156,7 +156,7 @@ function unschedulableProblem(view: PodView, reader: Reader): Problem | undefine
     ...objectProblemFields(pod, reader.time(lastTransitionTime) ?? reader.now),
     reason: 'unschedulable',
     detail,
-    cause: waitsForClaims(detail) ? unboundClaimOfPod(pod, reader) : undefined,
+    cause: isWaitingForClaims(detail) ? unboundClaimOfPod(pod, reader) : undefined,
   }
 }
 

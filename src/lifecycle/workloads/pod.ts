@@ -1,6 +1,6 @@
 import type { RequestOf } from '../../cluster/feed.ts'
 import type { OwnerReference, Pod } from '../../cluster/objects.ts'
-import { type Problem, problemOf } from '../../reasons/reasons.ts'
+import { buildProblem, type Problem } from '../../reasons/reasons.ts'
 import type { Milestone } from '../assessment.ts'
 import { trueCondition } from '../conditions.ts'
 import type { ContainerView, PodView } from '../pod-view.ts'
@@ -173,7 +173,7 @@ function podFailureProblem({ pod, containers }: PodView, reader: Reader): Proble
   const isReplaced = pod.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'StatefulSet')
   const failure =
     unstarted ??
-    problemOf({
+    buildProblem({
       ...objectProblemFields(pod, dead?.endedAt ?? reader.now),
       reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
       container: dead?.container.name,

@@ -7,7 +7,7 @@ import {
   type ReplicaSet,
   subjectOf,
 } from '../../cluster/objects.ts'
-import { classOf, type Problem, problemOf } from '../../reasons/reasons.ts'
+import { buildProblem, classOf, type Problem } from '../../reasons/reasons.ts'
 import type { AdmissionRefusal, QuotaRefusal, Refusal } from '../../reasons/workloads.ts'
 import {
   creationRetrySlackMs,
@@ -247,7 +247,7 @@ function refusalProblem(
   const firstAt = sameReason[0]?.firstTimestamp ?? report.lastTransitionTime
   const since = refusalKindOf(report.message ?? '').reason === reason ? reportedAt : reader.time(firstAt)
   const lastAt = Math.max(since ?? 0, ...sameReason.map((event) => reader.time(lastOccurrence(event)) ?? 0))
-  const problem = problemOf({
+  const problem = buildProblem({
     reason,
     subject: subjectOf(controller),
     detail: {

@@ -1,5 +1,5 @@
 import { isPodSubject, type Pod } from '../../cluster/objects.ts'
-import { classOf, nodeOfProblem, type Problem, problemOf } from '../../reasons/reasons.ts'
+import { buildProblem, classOf, nodeOfProblem, type Problem } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
 import { counted } from '../../reasons/wording.ts'
 import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
@@ -163,7 +163,7 @@ export function endedPodProblem(pod: Pod, reader: Reader): Problem {
   const { reason = '', message = findCondition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
   const own = objectProblemFields(pod, podEndedAt(pod, reader))
-  return problemOf({ ...own, reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail })
+  return buildProblem({ ...own, reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail })
 }
 
 /** When a pod ended: the latest moment in its status or, if the kubelet refused the pod, its creation. */
