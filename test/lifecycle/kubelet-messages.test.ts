@@ -5,7 +5,7 @@ import {
   probeFailure,
   runtimeError,
 } from '../../src/lifecycle/workloads/kubelet-messages.ts'
-import { messageOf, buildProblem } from '../../src/reasons/reasons.ts'
+import { buildProblem, messageOf } from '../../src/reasons/reasons.ts'
 import { exitText } from '../../src/reasons/wording.ts'
 import { make } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'

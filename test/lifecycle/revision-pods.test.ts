@@ -1,7 +1,7 @@
 import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { compareByImportance, examinePods } from '../../src/lifecycle/workloads/revision-pods.ts'
 import { haveSettled } from '../../src/lifecycle/workloads/workload.ts'
-import { type Problem, type ProblemWith, buildProblem, type ReasonCode } from '../../src/reasons/reasons.ts'
+import { buildProblem, type Problem, type ProblemWith, type ReasonCode } from '../../src/reasons/reasons.ts'
 import { complete, condition, iso, make, moment, podIs } from '../kit/objects.ts'
 import { found, type ReaderOptions, reader, seenTarget } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
