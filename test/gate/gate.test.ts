@@ -1,3 +1,4 @@
+import type { PodStatus } from '../../src/cluster/objects.ts'
 import {
   added,
   alive,
@@ -11,6 +12,7 @@ import {
   modified,
   progressing,
   report,
+  run,
   runUntil,
 } from '../kit/gate.ts'
 import { complete, is, moment, podIs } from '../kit/objects.ts'
@@ -37,6 +39,25 @@ it.each([
   expect(entries.filter((each) => each.includes(' note '))).toEqual(
     notes.map((each) => expect.stringMatching(toPattern(each))),
   )
+})
+
+it('a change shortly before the timeout makes a target with many pods ready', () => {
+  const replicas = 200
+  const deployment = (ready: number) =>
+    web.deployment(complete(replicas, { readyReplicas: ready, availableReplicas: ready }), { spec: { replicas } })
+  const last = (status: PodStatus, resourceVersion: string) => web.pod(status, { name: 'web-1-last', resourceVersion })
+  const others = Array.from({ length: replicas - 1 }, (_, index) =>
+    web.pod(podIs.ready(-60), { name: `web-1-${index}` }),
+  )
+  const { outcome, seconds } = run(
+    [
+      at(0, added(deployment(0), web.replicaSet, last(podIs.unready({}), '1'), ...others), allSynced),
+      at(9.99, modified(last(podIs.unready({ state: is.running() }), '2'))),
+      at(9.995, modified(last(podIs.ready(-60), '3'), deployment(replicas))),
+    ],
+    { settings: { timeoutMs: 10_000 } },
+  )
+  expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 10 })
 })
 
 describe('after the verdict', () => {
