@@ -86,7 +86,7 @@ export class Client {
   /** Reads JSON. A Status object that reports a failure is an error too: a proxy may have changed the HTTP status. */
   requestJson(path: string, options: RequestOptions = {}): Promise<unknown> {
     return this.#withTimeLimit(options, async (signal, extend) => {
-      const response = await this.#send(path, options, signal)
+      const response = await this.#sendAuthorized(path, options, signal)
       const onBytes = (bytes: number) => {
         if (options.silenceMs !== undefined) extend()
         options.onBytes?.(bytes)
@@ -106,7 +106,10 @@ export class Client {
 
   requestText(path: string, options: RequestOptions = {}): Promise<string> {
     return this.#withTimeLimit(options, async (signal) =>
-      readTextBody(await this.#send(path, { accept: '*/*', ...options }, signal), options.maxBytes ?? maxAnswerBytes),
+      readTextBody(
+        await this.#sendAuthorized(path, { accept: '*/*', ...options }, signal),
+        options.maxBytes ?? maxAnswerBytes,
+      ),
     )
   }
 
@@ -117,7 +120,7 @@ export class Client {
   async openStream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Readable> {
     const uncompressed = { ...options, encoding: 'identity' } as const
     const stream = decompressedBody(
-      await this.#withTimeLimit(options, (signal) => this.#send(path, uncompressed, signal)),
+      await this.#withTimeLimit(options, (signal) => this.#sendAuthorized(path, uncompressed, signal)),
     )
     return addAbortSignal(AbortSignal.any([options.signal, this.#closing.signal]), stream)
   }
@@ -151,7 +154,7 @@ export class Client {
     }
   }
 
-  #send(path: string, options: RequestOptions, signal: AbortSignal): Promise<IncomingMessage> {
+  #sendAuthorized(path: string, options: RequestOptions, signal: AbortSignal): Promise<IncomingMessage> {
     return this.#runAuthorized((session) => this.#sendOnce(session, path, options, signal))
   }
 

@@ -49,7 +49,7 @@ interface Edit {
  */
 export function decodedTexts(text: string): readonly DecodedText[] {
   const found: DecodedText[] = []
-  const add = (form: DecodedText, depth: number) => {
+  const addForms = (form: DecodedText, depth: number) => {
     found.push(form)
     const stripped = strippedForms(form)
     found.push(...stripped)
@@ -59,11 +59,11 @@ export function decodedTexts(text: string): readonly DecodedText[] {
       // An escaped invisible character may stand between the bytes of a character, or begin an octal escape. Try both.
       for (const each of shown === source ? [source] : [shown, source]) {
         const decoded = replaceParts(each, encodedParts, decodePart)
-        if (decoded !== source) add(decoded, depth + 1)
+        if (decoded !== source) addForms(decoded, depth + 1)
       }
     }
   }
-  add({ text, originOf: (start, end) => [start, end] }, 0)
+  addForms({ text, originOf: (start, end) => [start, end] }, 0)
   return found
 }
 

@@ -41,7 +41,7 @@ export function messageOfLine(line: string): string {
   const fields = parseJsonFields(line)
   if (fields === undefined) return line.trim()
   const message = messageFields.map((name) => fields[name]).find((value) => typeof value === 'string' && value !== '')
-  const error = errorFields.map((name) => textOfError(fields[name])).find((text) => text !== undefined)
+  const error = errorFields.map((name) => messageOfError(fields[name])).find((text) => text !== undefined)
   const parts = [message, error].filter((part, index, all) => part !== undefined && all.indexOf(part) === index)
   return parts.length === 0 ? line.trim() : parts.join(': ')
 }
@@ -88,7 +88,7 @@ function parseJsonFields(line: string): Readonly<Record<string, unknown>> | unde
   return isObject(fields) ? fields : undefined
 }
 
-function textOfError(error: unknown): string | undefined {
+function messageOfError(error: unknown): string | undefined {
   if (typeof error === 'string' && error !== '') return error
   const message = typeof error === 'object' && error !== null && 'message' in error ? error.message : undefined
   return typeof message === 'string' ? message : undefined

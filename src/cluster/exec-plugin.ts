@@ -131,19 +131,19 @@ function parseCredential(command: string, stdout: string): ExecCredential {
   const answer = tryParseJson(stdout)
   if (answer === undefined)
     throw credentialsMistake(`The kubeconfig's credential program "${command}" printed something that is not JSON.`)
-  const text = (name: string) => {
+  const textField = (name: string) => {
     const value = Object(Object(answer).status)[name]
     return typeof value === 'string' && value !== '' ? value : undefined
   }
-  const token = text('token')
-  const certificate = text('clientCertificateData')
-  const key = text('clientKeyData')
+  const token = textField('token')
+  const certificate = textField('clientCertificateData')
+  const key = textField('clientKeyData')
   if (token === undefined && certificate === undefined) {
     throw credentialsMistake(
       `The kubeconfig's credential program "${command}" printed neither a token nor a certificate.`,
     )
   }
-  const expiresAt = Date.parse(text('expirationTimestamp') ?? '')
+  const expiresAt = Date.parse(textField('expirationTimestamp') ?? '')
   return { token, certificate, key, expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt }
 }
 

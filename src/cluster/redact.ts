@@ -57,7 +57,7 @@ export class Redactor {
     this.#known = known
     const hashVariables = (value: unknown) =>
       Array.isArray(value) ? mapArray(value, (each) => this.#hashVariable(each)) : this.#redactValue(value)
-    const hashMap = (value: unknown) =>
+    const hashMapValues = (value: unknown) =>
       isObject(value)
         ? mapObject(value, (setting, name) =>
             isTextOrNumber(setting)
@@ -65,7 +65,7 @@ export class Redactor {
               : this.#hashTexts(this.#redactValue(setting), name),
           )
         : this.#redactValue(value)
-    const hashVariablesOrMap = (value: unknown) => (isObject(value) ? hashMap(value) : hashVariables(value))
+    const hashVariablesOrMapValues = (value: unknown) => (isObject(value) ? hashMapValues(value) : hashVariables(value))
     const redactArguments = (value: unknown) => {
       if (Array.isArray(value))
         collectArgumentSecrets(
@@ -90,12 +90,12 @@ export class Redactor {
           })
         : this.#redactValue(value)
     this.#fields = {
-      env: hashVariablesOrMap,
+      env: hashVariablesOrMapValues,
       httpHeaders: hashVariables,
-      stringData: hashMap,
+      stringData: hashMapValues,
       // Also for values of a Helm chart (k3s `spec.set`). `substitute` contains variables of Flux.
-      set: hashVariablesOrMap,
-      substitute: hashMap,
+      set: hashVariablesOrMapValues,
+      substitute: hashMapValues,
       helm: hashChart,
       // In a selector, `values` is a list.
       values: (value) => (Array.isArray(value) ? this.#redactValue(value) : hashTexts(value)),

@@ -525,11 +525,11 @@ export class FirstLists {
       isPending = false
       this.#pending -= 1
       // Later, because the result of a list may start further lists or end the gate.
-      if (this.#pending === 0) setImmediate(() => this.#end())
+      if (this.#pending === 0) setImmediate(() => this.#releaseWatches())
     }
   }
 
-  #end(): void {
+  #releaseWatches(): void {
     if (this.#pending > 0) return
     this.#ended?.abort()
     this.#ended = undefined

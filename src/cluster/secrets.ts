@@ -93,15 +93,15 @@ export class Secrets {
 
   /** Adds a secret as written, decoded and in base64. `isWord`: the secret is replaced only as a whole word. */
   #insertForms(secret: string, isWord: boolean): void {
-    this.#insert(secret, isWord)
+    this.#insertForm(secret, isWord)
     // The secret may contain an escape sequence. If a text is decoded before the search, the secret in it is decoded
     // too.
     const decoded = decodedTexts(secret).filter(({ text }) => text.length >= minNamedSecretCharacters)
-    for (const { text } of decoded) if (text !== secret) this.#insert(text, isWord)
-    for (const encoded of base64FormsOf(secret)) this.#insert(encoded, false)
+    for (const { text } of decoded) if (text !== secret) this.#insertForm(text, isWord)
+    for (const encoded of base64FormsOf(secret)) this.#insertForm(encoded, false)
   }
 
-  #insert(secret: string, isWord: boolean): void {
+  #insertForm(secret: string, isWord: boolean): void {
     const text = toSearchForm(secret)
     if (text.length < startLength) return
     const start = text.slice(0, startLength)
@@ -188,8 +188,9 @@ function nextHash(hash: number, code: number): number {
 }
 
 function isStandalone(text: string, start: number, end: number): boolean {
-  const isPart = (character: string | undefined) => character !== undefined && /[\p{L}\p{N}_-]/u.test(character)
-  return !isPart(text[start - 1]) && !isPart(text[end])
+  const isWordCharacter = (character: string | undefined) =>
+    character !== undefined && /[\p{L}\p{N}_-]/u.test(character)
+  return !isWordCharacter(text[start - 1]) && !isWordCharacter(text[end])
 }
 
 /**

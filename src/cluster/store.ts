@@ -142,11 +142,11 @@ export class Store {
 
   /** Finds an object by its name and its kind in lower case (`word`). Without `namespace`, searches all namespaces. */
   findByName(word: string, name: string, namespace: string | undefined): KubeObject | undefined {
-    const isWithin = ({ metadata }: KubeObject) =>
+    const isInNamespace = ({ metadata }: KubeObject) =>
       namespace === undefined || metadata.namespace === undefined || metadata.namespace === namespace
     for (const objects of this.#byKind.values()) {
       const [first] = objects.values()
-      if (first?.kind.toLowerCase() !== word || !isWithin(first)) continue
+      if (first?.kind.toLowerCase() !== word || !isInNamespace(first)) continue
       for (const object of objects.values()) if (object.metadata.name === name) return object
     }
     return undefined
@@ -291,18 +291,18 @@ export class Store {
     if (before === undefined) {
       const deleted = this.#deleted.get(key)
       if (deleted !== undefined && isEarlier(object, deleted)) return []
-      this.#insert(key, object)
+      this.#insertObject(key, object)
       return [{ after: object }]
     }
     if (before.metadata.uid !== object.metadata.uid) {
       if (isEarlier(object, before)) return []
-      this.#remove(key, before)
-      this.#insert(key, object)
+      this.#removeObject(key, before)
+      this.#insertObject(key, object)
       return [{ before }, { after: object }]
     }
     if (isOutdated(object, before)) return []
     this.#removeFromOwners(key, before, object)
-    this.#insert(key, object)
+    this.#insertObject(key, object)
     return [{ before, after: object }]
   }
 
@@ -310,7 +310,7 @@ export class Store {
     const key = objectKey(nameOf(object))
     const before = this.#objects.get(key)
     if (before === undefined || before.metadata.uid !== object.metadata.uid) return []
-    this.#remove(key, before)
+    this.#removeObject(key, before)
     this.#deleted.set(key, object)
     // The final state may contain a field that the state before lacks, such as `deletionTimestamp`.
     return [{ before: object }]
@@ -330,7 +330,7 @@ export class Store {
     return [{ before, after: event }]
   }
 
-  #insert(key: string, object: KubeObject): void {
+  #insertObject(key: string, object: KubeObject): void {
     this.#objects.set(key, object)
     if (object.metadata.uid !== undefined) this.#byUid.set(object.metadata.uid, object)
     const kind = kindKey(object.kind, object.metadata.namespace)
@@ -343,7 +343,7 @@ export class Store {
     }
   }
 
-  #remove(key: string, object: KubeObject): void {
+  #removeObject(key: string, object: KubeObject): void {
     this.#objects.delete(key)
     if (object.metadata.uid !== undefined) this.#byUid.delete(object.metadata.uid)
     this.#byKind.get(kindKey(object.kind, object.metadata.namespace))?.delete(key)

@@ -41,7 +41,7 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
   // From the list library of Kubernetes (https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library).
   environment.registerFunction('list.sum(): dyn', sumOfIntegers)
   const limited = createTimeLimiter(vm, limitMs)
-  const parse = (source: string) => {
+  const compileExpression = (source: string) => {
     const evaluate = environment.parse(expandConditionCalls(source))
     const hasPattern = source.includes('matches')
     const macros = source.match(macro)?.length ?? 0
@@ -55,7 +55,7 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
   }
   return {
     condition: (source) => {
-      const evaluate = parse(source)
+      const evaluate = compileExpression(source)
       return cachePerObject((object) => {
         try {
           return { holds: evaluate(object) === true }
@@ -65,7 +65,7 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
       })
     },
     text: (source) => {
-      const evaluate = parse(source)
+      const evaluate = compileExpression(source)
       return cachePerObject((object) => {
         try {
           return firstNonEmptyText(evaluate(object))

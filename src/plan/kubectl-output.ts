@@ -142,18 +142,18 @@ interface ForeignOutput {
  * Recognizes text that contains no references: a table of `kubectl get`, a manifest, or Helm's report about a release.
  */
 export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput | undefined {
-  const find = (pattern: RegExp, message: string): ForeignOutput | undefined => {
+  const findLine = (pattern: RegExp, message: string): ForeignOutput | undefined => {
     const index = lines.findIndex((line) => pattern.test(line))
     return index < 0 ? undefined : { line: index + 1, message }
   }
   const isHelm = lines.some((line) => /^(?:LAST DEPLOYED|Release "[^"]*" (?:has been|does not exist))\b/.test(line))
   return (
-    (isHelm ? find(/^(?:Release "|NAME: )/, explainHelmOutput(lines)) : undefined) ??
-    find(
+    (isHelm ? findLine(/^(?:Release "|NAME: )/, explainHelmOutput(lines)) : undefined) ??
+    findLine(
       /^\s*(?:- )?["']?apiVersion["']?\s*:/,
       'This is a manifest, not a reference. Write it to a file, and name the file in manifests.',
     ) ??
-    find(
+    findLine(
       /^(?:NAMESPACE +)?NAME +[A-Z]{3}/,
       'This is a table of kubectl get. Print names instead: kubectl get … -o name.',
     )
@@ -162,13 +162,13 @@ export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput 
 
 /** The message for Helm's report, which contains `NAME: web` (helm.sh/helm pkg/cmd/status.go, `statusPrinter`). */
 function explainHelmOutput(lines: readonly string[]): string {
-  const field = (name: string) => {
+  const fieldValue = (name: string) => {
     const value = lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
     return value !== undefined && value.length <= 63 && label.test(value) ? value : undefined
   }
-  const namespace = field('NAMESPACE')
+  const namespace = fieldValue('NAMESPACE')
   const place = namespace === undefined ? '' : ` -n ${namespace}`
-  return `This is output of Helm, which contains no resources. Name the release instead: helm/${field('NAME') ?? 'RELEASE'}${place}.`
+  return `This is output of Helm, which contains no resources. Name the release instead: helm/${fieldValue('NAME') ?? 'RELEASE'}${place}.`
 }
 
 /** Information that kubectl prints besides results (k8s.io/kubectl pkg/cmd/config, pkg/cmd/rollout; spf13/pflag). */

@@ -302,8 +302,8 @@ class Comparison {
 
   /** Compares the order of init containers, which run one after another. Ignores containers that webhooks have added. */
   private compareOrder(ours: readonly PathStep[], theirs: readonly PathStep[], path: Path): void {
-    const names = ours.map(keyText)
-    const present = theirs.map(keyText).filter((name) => names.includes(name))
+    const names = ours.map(stepText)
+    const present = theirs.map(stepText).filter((name) => names.includes(name))
     if (present.length === names.length && present.join() !== names.join())
       this.addDifference([...path, 'order'], names.join(', '), present.join(', '))
   }
@@ -383,7 +383,7 @@ function stepKey(step: PathStep | undefined): string {
   return JSON.stringify(step)
 }
 
-function keyText(step: PathStep): string {
+function stepText(step: PathStep): string {
   return typeof step === 'object' ? Object.values(step).join(' ') : String(step)
 }
 

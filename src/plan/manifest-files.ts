@@ -59,7 +59,7 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
     mistakes.push({ input, message })
   }
   const files = kept.flatMap((file): ManifestFile[] => {
-    const name = shownPath(file.path, workspace)
+    const name = displayPath(file.path, workspace)
     const text = readTextFile(file.real, (message) => mistakes.push({ input: name, message }))
     return text === undefined ? [] : [{ name, text }]
   })
@@ -128,7 +128,7 @@ interface Walk {
 /** Adds a file, or the files of a folder. `how`: a line names the path, a glob matches it, or a folder contains it. */
 function visitPath(path: string, boundary: string, how: 'named' | 'matched' | 'inside', walk: Walk): void {
   const { files, folders, isRecursive, addMistake, workspace } = walk
-  const name = shownPath(path, workspace)
+  const name = displayPath(path, workspace)
   try {
     const real = realpathSync(path)
     if (!isInside(boundary, real)) {
@@ -158,7 +158,7 @@ function linkBoundary(path: string, workspace: string): string {
   return realpathSync(isFolder(path) ? path : dirname(path))
 }
 
-function shownPath(path: string, workspace: string): string {
+function displayPath(path: string, workspace: string): string {
   return isInside(workspace, path) ? relative(workspace, path).split(sep).join('/') || '.' : path
 }
 

@@ -288,7 +288,7 @@ class YamlSource {
     let offset = node?.range?.[0] ?? document.range?.[0] ?? 0
     for (const step of path) {
       if (isAlias(node)) node = node.resolve(document)
-      const child = childOf(node, step)
+      const child = childNodeAt(node, step)
       if (child === undefined) break
       offset = child.offset
       node = child.node
@@ -321,7 +321,7 @@ class YamlSource {
   }
 }
 
-function childOf(
+function childNodeAt(
   node: Node | null | undefined,
   step: PathStep,
 ): { readonly offset: number; readonly node: Node | null } | undefined {
@@ -345,12 +345,13 @@ function hasFields(map: { get(key: string): unknown }, fields: Readonly<Record<s
 /** Throws an error if the aliases of a document expand to too many values, or if the values are nested too deeply. */
 function checkSize(root: unknown): void {
   let nodes = 0
-  const walk = (value: unknown, depth: number): void => {
+  const countValues = (value: unknown, depth: number): void => {
     if (++nodes > maxNodes) throw new Error(`Its aliases expand to more than ${maxNodes} values`)
     if (depth > maxDepth) throw new Error(`It is nested more than ${maxDepth} levels deep, or an alias contains itself`)
-    if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) walk(child, depth + 1)
+    if (typeof value === 'object' && value !== null)
+      for (const child of Object.values(value)) countValues(child, depth + 1)
   }
-  walk(root, 0)
+  countValues(root, 0)
 }
 
 /** The message of an error as a sentence. Omits quotes, which may contain values of the manifest. */

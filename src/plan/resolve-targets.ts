@@ -263,11 +263,13 @@ function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[
 
 /** The mistake for a skipped object of a manifest, if nothing else remains to gate. */
 function nothingLeftMistake({ place, text, annotation, hasGeneratedName }: SkippedLine): MistakeWithReason[] {
-  const mistake = (why: string) => [{ ...place, message: `Nothing is left to gate: ${why}` }]
+  const createMistakes = (why: string) => [{ ...place, message: `Nothing is left to gate: ${why}` }]
   if (hasGeneratedName)
-    return mistake(`the server generates the name of ${text}. Pass the output of kubectl create in resources.`)
+    return createMistakes(`the server generates the name of ${text}. Pass the output of kubectl create in resources.`)
   if (annotation === undefined) return []
-  return mistake(`rollout-gate/skip excludes ${text}. Remove the annotation, or name in resources what must be ready.`)
+  return createMistakes(
+    `rollout-gate/skip excludes ${text}. Remove the annotation, or name in resources what must be ready.`,
+  )
 }
 
 /** The key of a target, without its API version. Contains the selector, because a selector without match is a target. */
