@@ -11,7 +11,7 @@ export type Parse<T> = (text: string, addMistake: AddMistake) => T | undefined
 export interface ValueType<T> {
   readonly placeholder: string
   readonly parse: Parse<T>
-  /** Whether the text has several lines. Such a text is not trimmed, because mistakes contain line numbers. */
+  /** Whether the text has several lines. If so, it is not trimmed, because mistakes contain line numbers. */
   readonly isLines?: boolean
 }
 

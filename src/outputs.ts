@@ -43,7 +43,7 @@ const extraOutputs = Object.fromEntries(
   }),
 ) as Readonly<Record<ExtraOutput, OutputDefinition>>
 
-/** Every output, in the order of the documentation. From this table, `npm run docs` generates those of `action.yml`. */
+/** Every output, in the order of the documentation. `npm run docs` writes them to `action.yml`. */
 export const outputDefinitions = {
   outcome: {
     description:

@@ -44,7 +44,7 @@ export const fallenMs = 10_000
 export const deathsProvenMs = 30_000
 /** Replaces `deathsProvenMs` while another target progresses: the container may depend on that target. */
 export const deathsProvenWhileOthersProgressMs = 90_000
-/** After this time, exit code 126 or 127 is that of the program itself: a shell that finds no program ends at once. */
+/** After this time, exit code 126 or 127 comes from the program itself: a shell that finds no program ends at once. */
 export const shellMs = 2_000
 /** How many refused pulls prove that an image is missing: the image may still be pushed after the first. */
 export const notFoundRefusals = 2
@@ -262,7 +262,7 @@ export const maxCheckedRequests = 60
 
 /** The minimum length of a Secret's value that is redacted in texts: short values such as `web` occur in any text. */
 export const minSecretCharacters = 8
-/** Replaces `minSecretCharacters` for a value whose name is that of a secret (`password`), unless it is a word. */
+/** Replaces `minSecretCharacters` for a value with the name of a secret (`password`), unless the value is a word. */
 export const minNamedSecretCharacters = 6
 /** The maximum length of a value that is redacted in texts: longer values are files, which no log quotes. */
 export const maxSecretCharacters = 10_000

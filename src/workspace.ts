@@ -93,8 +93,8 @@ interface LinkedRepository {
 }
 
 /**
- * Finds out which files the checked-out commit contains. Links to other files would be broken: rendered charts, files
- * of another repository or a submodule, files of a commit that the job made. Never rejects.
+ * Finds out which files the checked-out commit contains. Links to other files would be broken, such as rendered charts,
+ * files of a submodule, or files of a commit that the job made. Never rejects.
  * @param files paths relative to the workspace
  */
 export async function findTrackedFiles(

@@ -55,7 +55,7 @@ const allReferenceOptions = [
   'milestone-timeouts',
 ] as const
 
-/** Flags of one letter, as in kubectl. The keys are names of inputs. */
+/** The short flags of inputs, as in kubectl. The keys are names of inputs. */
 const shortInputs: Readonly<Record<string, string>> = { namespace: 'n', manifests: 'f' }
 /** Flags of kubectl that are accepted, with the name of the equivalent flag. */
 const otherNames: Readonly<Record<string, string>> = { filename: 'manifests' }
@@ -141,7 +141,7 @@ function referenceOptionsOf({ takes, referenceOptions = allReferenceOptions }: G
   return takes === 'references' ? referenceOptions : []
 }
 
-/** The flags that a command accepts for all its references, besides its own flags. */
+/** The flags for references that a command accepts: `--selector`, `--all`, `--for`, `--revision`. */
 export function referenceFlagsOf(grammar: Grammar): readonly Flag[] {
   return referenceFlags.filter(({ name }) => referenceOptionsOf(grammar).includes(name))
 }

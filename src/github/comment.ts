@@ -48,7 +48,7 @@ export class Comment implements Extra {
   async #findComment(issue_number: number, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
     const marker = commentMarker(name)
-    // octokit's own paging accepts no signal, and would keep the process alive.
+    // The paging function of octokit accepts no signal, and would keep the process alive.
     for (let page = 1; ; page++) {
       const request = { ...repositoryRequest(origin.run, signal), issue_number, per_page: pageSize, page }
       const { data } = await octokit.rest.issues.listComments(request)

@@ -46,12 +46,12 @@ export interface Closing {
   readonly run: WorkflowRun
   /** Undefined if the gate had no outcome. */
   readonly outcome: Outcome | undefined
-  /** The outcome in one line, or a sentence that there is none. */
+  /** The outcome in one line. Without an outcome, a sentence that says so. */
   readonly title: string
 }
 
 /**
- * Shows the outcome on an open object. If there is none, a status or deployment becomes `error`. Resolves to false if
+ * Shows the outcome on an open object. Without an outcome, a status or deployment becomes `error`. Resolves to false if
  * the object already shows an outcome. Rejects with octokit's error.
  */
 export type Close = (closing: Closing, opened: Opened, signal: AbortSignal) => Promise<boolean>

@@ -123,9 +123,9 @@ export function openExtras(
 }
 
 /**
- * Whether a write of this extra would start the workflow again, without end, because such a write has started this run.
- * This can happen only with the token of an app: the token of the job starts no workflows
- * (https://docs.github.com/actions/concepts/security/github_token). Also true if the event does not contain what was
+ * Whether the extra would start the workflow again, without end: a write of the same extra has started this run. This
+ * can happen only with the token of an app: the job's token starts no workflows
+ * (https://docs.github.com/actions/concepts/security/github_token). True if the event does not contain what was
  * written.
  */
 function wouldRestartWorkflow(extra: ExtraName, gate: string, { event, writtenText = gate }: WorkflowRun): boolean {
@@ -142,7 +142,7 @@ export function createOctokit(token: string): Octokit {
 }
 
 /**
- * Shows the outcome on all objects that the action did not close (see `Close`). Never rejects.
+ * Shows the outcome on every object that the action left open (see `Close`). Never rejects.
  * @param log.onClosed called with each extra that was still open
  */
 export async function closeExtras(

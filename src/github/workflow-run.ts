@@ -42,7 +42,7 @@ interface ListedPullRequest {
   readonly base?: { readonly repo?: { readonly id?: number } }
 }
 
-/** The workflow run that triggered this run. `pull_requests` is empty if its branch is that of a fork. */
+/** The workflow run that triggered this run. If its branch belongs to a fork, `pull_requests` is empty. */
 interface TriggeringRun {
   readonly head_sha?: string
   readonly head_branch?: string | null
@@ -162,8 +162,8 @@ function deployedCommit(
 }
 
 /**
- * Whether the event is about an open pull request. The list of a `workflow_run` does not count, because a run for a
- * push to the head of a pull request lists this pull request too.
+ * Whether the event is about an open pull request. The list of a `workflow_run` does not count: a run for a push to a
+ * pull request's head lists the pull request too.
  */
 function isOpenPullRequest({ pull_request, issue, workflow_run }: Payload): boolean {
   const pullRequest = pull_request ?? (issue?.pull_request === undefined ? undefined : issue)
@@ -233,7 +233,7 @@ export function attemptMark({ runId, attempt }: Pick<WorkflowRun, 'runId' | 'att
   return `rollout-gate ${runId}/${attempt}`
 }
 
-/** Whether a mark is that of an earlier attempt of this run, whose jobs have ended or lost their runners. */
+/** Whether an earlier attempt of this run has set a mark. Its jobs have ended, or lost their runners. */
 export function isEarlierAttempt(mark: unknown, { runId, attempt }: WorkflowRun): boolean {
   const [, run, number] = /^rollout-gate (\d+)\/(\d+)$/.exec(String(mark)) ?? []
   return Number(run) === runId && Number(number) < attempt

@@ -6,7 +6,7 @@ import { type Refusal, refusalSentence } from './workloads.ts'
 
 /* Reasons that end a gate without a problem of an object: deadlines, other changes, access, input. */
 
-/** A change of the pod template by somebody else during the gate. */
+/** A later change of the pod template, which replaced the gated change. */
 interface TemplateChange {
   readonly author?: string
   /** The object was deleted, and created again with another template. */
@@ -276,7 +276,7 @@ function otherRevisionSentence({ operator, wanted, current, since }: RevisionCha
   return clause(`${operator} is at ${current}${clockText(since)}, ${what} than ${wanted}`)
 }
 
-/** The operators' own commands for a kind. */
+/** Commands of operators and Helm. The keys are kinds. */
 const operatorCommands: Readonly<Record<string, { readonly sync?: string; readonly history: string }>> = {
   Application: { sync: 'argocd app sync {namespace}/{name}', history: 'argocd app history {namespace}/{name}' },
   Kustomization: {

@@ -38,7 +38,7 @@ export type SchedulingCause = { readonly nodes?: number } & (
         | 'volume-in-use'
     }
   | { readonly type: 'missing-claim'; readonly name: string }
-  /** The scheduler's message. For a ResourceClaim, the message may be that of its controller. */
+  /** The scheduler's message. For a ResourceClaim, its controller may have written the message. */
   | { readonly type: 'unbound-claims' | 'claim' | 'resource-claim' | 'other'; readonly message: string }
 )
 
@@ -51,8 +51,8 @@ export interface EndedDetail {
 }
 
 /**
- * Why a node does not run its pod. `silent`: its kubelet has not acknowledged the pod. `missing`: besides, the node
- * does not exist. `lost`: the node is marked as not ready.
+ * Why a node does not run its pod. `silent`: its kubelet has not acknowledged the pod. `missing`: the node does not
+ * exist either. `lost`: the node is marked as not ready.
  */
 export type NodeState = 'silent' | 'missing' | 'lost'
 

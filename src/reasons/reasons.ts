@@ -109,7 +109,7 @@ function baseSentenceOf(problem: Pick<Problem, 'reason' | 'detail' | 'cause'> & 
   return typeof sentence === 'string' ? { text: sentence, form: 'predicate' } : sentence
 }
 
-/** The facts besides the detail from which the sentence and the headline of a problem are made. */
+/** The facts for the sentence and headline of a problem, in addition to its detail. */
 function sentenceFacts({ cause, ...problem }: Pick<Problem, 'cause'> & Occurrence): SentenceFacts {
   const { count } = problem
   return {
@@ -127,7 +127,7 @@ function sentenceFacts({ cause, ...problem }: Pick<Problem, 'cause'> & Occurrenc
   }
 }
 
-/** Objects that a problem involves besides its subject, such as the missing Service that a route names. */
+/** Other objects that a problem involves, such as the missing Service that a route names. */
 export function otherSubjects(problem: Problem): readonly Subject[] {
   return specOf(problem.reason).otherSubjects?.(problem.detail, problem) ?? []
 }

@@ -11,8 +11,9 @@ import type { Target } from '../plan/target.ts'
 export type ProblemClass = 'terminal' | 'strike' | 'slow'
 
 /**
- * The class of a reason. If the reason is that of problems: their class. Otherwise what ended the target: a deadline
- * (`clock`), another change (`identity`), an unavailable API (`api`), the user's input or cancellation (`input`).
+ * The class of a reason: the class of its problems. A reason without problems has the class of what ended the target: a
+ * deadline (`clock`), another change (`identity`), an unavailable API (`api`), the user's input or cancellation
+ * (`input`).
  */
 type ReasonClass = ProblemClass | 'clock' | 'identity' | 'api' | 'input'
 
@@ -64,7 +65,7 @@ export interface Occurrence {
 /** The detail of a reason whose texts need no facts. */
 export type NoDetail = Readonly<Record<string, never>>
 
-/** The facts besides the detail from which the sentence and the headline of a problem are made. */
+/** The facts for the sentence and headline of a problem, in addition to its detail. */
 export interface SentenceFacts extends Occurrence {
   /** `, 3 times`; empty if the problem occurred only once. */
   readonly times: string
@@ -203,7 +204,7 @@ export interface ReasonSpec<Detail> extends ReasonTraits {
   hint(detail: Partial<Detail>, words: HintWords): string
   /** The node of the problem's pod, for a reason about nodes. `isLost`: the node no longer reports. */
   node?(detail: Detail): { readonly name: string; readonly isLost: boolean }
-  /** Objects that the problem involves besides its subject, such as the missing Service that a route names. */
+  /** Other objects that the problem involves, such as the missing Service that a route names. */
   otherSubjects?(detail: Detail, problem: Occurrence): readonly Subject[]
   /** Whether no other object can end the problem: the object's spec is wrong, or the cluster lacks a service. */
   isUnaffectedByOthers?(detail: Detail): boolean

@@ -26,7 +26,7 @@ export interface StatusDetails {
   readonly 'claim-lost': NoDetail
   readonly 'condition-false': {
     readonly signals: readonly StatusSignal[]
-    /** The operator's own sentence about the cause; shown in place of the signals. */
+    /** The operator's sentence about the cause. It is shown in place of the signals. */
     readonly cause?: string
     /** The cluster serves no resource metrics, so the autoscaler cannot read its metric. */
     readonly needsMetricsServer?: boolean
@@ -36,7 +36,7 @@ export interface StatusDetails {
   readonly 'reported-failed': {
     /** Empty if only a CEL expression shows the failure. */
     readonly signals: readonly StatusSignal[]
-    /** The operator's own sentence about the cause; shown in place of the signals. */
+    /** The operator's sentence about the cause. It is shown in place of the signals. */
     readonly cause?: string
     /** The Helm release whose revision has failed. */
     readonly release?: string
@@ -166,7 +166,7 @@ export function signalText({ part, name, value, reason, message }: StatusSignal)
   return `${ifPresent`${part}: `}${name}${is}${ifPresent` (${reason})`}${ifPresent`: ${message}`}`
 }
 
-/** The text of several signals. A message that contains an earlier message, or is part of one, is left out. */
+/** The text of several signals. A message that repeats an earlier message, in whole or in part, is left out. */
 export function signalsText(signals: readonly StatusSignal[]): string {
   const quoted: string[] = []
   const texts = signals.map((signal) => {

@@ -62,8 +62,8 @@ export class RecordingIndex {
   }
 
   /**
-   * The kinds that a reference may mean, the most likely first: those of the discovery, then common kinds with objects,
-   * other kinds with objects, other common kinds.
+   * The kinds that a reference may mean, the most likely first: discovered kinds, common kinds with objects, other
+   * kinds with objects, other common kinds.
    */
   get kinds(): readonly ApiResource[] {
     const named = [...this.#kinds.values()]
@@ -123,7 +123,7 @@ export class RecordingIndex {
   }
 }
 
-/** The objects in a recording that are of one kind. */
+/** A kind in the recording, with its objects. */
 interface KindIndex extends KindName {
   isNamespaced: boolean
   /** Whether the first list is complete. */
@@ -136,7 +136,7 @@ interface IndexedObject extends ObjectMeta {
   readonly createdAt?: number | undefined
 }
 
-/** Whether a resource is that of a kind, in any version. */
+/** Whether an API resource serves a kind, in any version. */
 export function servesKind(resource: ApiResource, apiVersion: string, kind: string): boolean {
   return resource.kind === kind && resource.group === groupOf(apiVersion)
 }

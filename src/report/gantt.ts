@@ -36,8 +36,8 @@ interface Gantt {
  * shows the targets that are not ready and the slowest ready targets. Undefined if everything took almost no time, or
  * if the diagram is too long for GitHub.
  *
- * The axis counts seconds (minutes in a long gate), because `%s` is the only format of d3 that does not depend on the
- * viewer's time zone. With `dateFormat x`, 1,000 units are one second or minute of the axis.
+ * The axis counts seconds; in a long gate, minutes. Only the format `%s` of d3 does not depend on the viewer's time
+ * zone. With `dateFormat x`, 1,000 units are one second or minute of the axis.
  */
 export function renderGantt(record: RunRecord): Gantt | undefined {
   const begin = commonTimelineStart(record)

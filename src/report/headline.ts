@@ -101,8 +101,8 @@ export function gateDurationMs({ startedAt, finishedAt }: Pick<GateRecord, 'star
 }
 
 /**
- * The gate that decided a merged record: of those with the record's outcome, the gate that took the shortest time.
- * Undefined if all gates are ready, or if the record is not merged.
+ * The gate that decided a merged record: the fastest gate with the outcome of the record. Undefined if all gates are
+ * ready, or if the record is not merged.
  */
 export function decidingGate({ outcome, gates = [] }: Pick<RunRecord, 'outcome' | 'gates'>): GateRecord | undefined {
   if (outcome === 'ready') return undefined
@@ -112,8 +112,8 @@ export function decidingGate({ outcome, gates = [] }: Pick<RunRecord, 'outcome' 
 }
 
 /**
- * The target that decided the gate: the first target that ended with the gate's outcome. Undefined if there is none, as
- * in a gate that is ready, cancelled or open.
+ * The target that decided the gate: the first that ended with the gate's outcome. Undefined if the gate is ready,
+ * cancelled or open.
  */
 export function decidingTarget(record: RunRecord): TargetRecord | undefined {
   const { outcome, targets } = record

@@ -38,12 +38,11 @@ interface Part {
 }
 
 /**
- * Merges the reports of several gates into one record. The gravest outcome decides. If several gates have it, the gate
- * that took the shortest time decides, then the first file. A gate whose report is missing did not run: it is
- * `unknown`, and decides only if all other gates are ready.
+ * Merges the reports of several gates into one record. The gravest outcome decides. If several gates have it, the
+ * fastest gate decides, then the first file. A gate whose report is missing did not run: it is `unknown`, and decides
+ * only if all other gates are ready.
  * @param now milliseconds since the epoch: the time of the record if all reports are missing
- * @param run the present run: a report of another run or commit then counts as missing, because it may be an old report
- * of a gate that did not run now
+ * @param run the present run. A report of another run or commit counts as missing: it may be older than this run
  */
 export function mergeReports(files: readonly ReportFile[], now: number, run?: WorkflowRunRecord): EndedRunRecord {
   const parts = renameDuplicates(files.map((file) => gatePart(file, run)))

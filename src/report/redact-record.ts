@@ -70,8 +70,8 @@ export function mapRecord(
 const shownElsewhere = 'Shown in the job log and the job summary only, because the repository may be public.'
 
 /**
- * The record that everyone who can read the repository may see. If the repository may be public, the record contains no
- * container logs: a log may contain secrets that no rule finds, and the runner masks secrets only in its own log.
+ * The record for everyone who can read the repository. Unless the repository is private, container logs are removed. A
+ * log may contain secrets that no rule finds, and the runner masks secrets only in the job log.
  */
 export function omitLogsUnlessPrivate<T extends RunRecord>(
   record: T,

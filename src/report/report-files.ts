@@ -13,13 +13,13 @@ import type { ReportFile } from './merge-reports.ts'
 const mistakesPerFile = 3
 
 /**
- * Reads the reports that the lines name. A line is a path (`reports/eu/report.json`), a name for the gate and a path
- * (`prod-eu=reports/eu/report.json`), or a pattern with `*`, `?` or `[…]`; `#` starts a comment. If nothing exists at
+ * Reads the reports that the lines name. A line is a path (`reports/eu/report.json`), a path with a name for its gate
+ * (`prod-eu=reports/eu/report.json`), or a pattern with `*`, `?` or `[…]`. `#` starts a comment. If nothing exists at
  * the path or matches the pattern, the `ReportFile` has no record.
  *
  * Symbolic links must stay within the workspace, as for manifests.
  * @param lines the lines of the input, or the arguments of the command
- * @param workspace absolute; the folder to which paths are relative
+ * @param workspace the absolute path of the folder to which paths are relative
  * @throws UserError with all mistakes, for files that cannot be read or are no reports
  */
 export function readReportFiles(lines: readonly string[], workspace: string, input: string): ReportFile[] {

@@ -31,8 +31,8 @@ interface UndoStep {
 }
 
 /**
- * The command that undoes the failed targets, each to the revision that ran before. If a Job of the same change has
- * run, there is no command: an older version may not work with what the Job changed.
+ * The command that undoes the failed targets. If a Job of the same change has run, there is no command: an older
+ * version may not work with what the Job changed.
  */
 export function rollbackOf(record: EndedRunRecord): Rollback {
   const { outcome } = record
@@ -137,12 +137,12 @@ function undoTargets(
   return { command, note: `${restores} ${kept}`.trim(), kept }
 }
 
-/** Whether a target is a Job that has run for this change, or a hook that Helm or Argo CD removes after its success. */
+/** Whether a target is a Job that has run for this change, or a hook that is removed after its success. */
 function hasRun({ kind, hook, hasRun }: TargetRecord): boolean {
   return hasRun === true || (kind === 'Job' && hook?.removal !== undefined)
 }
 
-/** The command that undoes a target. If there is none, the result is the cause, as text. */
+/** The command that undoes a target. If no command can, a text with the cause. */
 function undoStep(
   target: TargetRecord,
   name: string,

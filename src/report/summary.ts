@@ -68,10 +68,9 @@ const maxNameWidth = 60
 const maxListedSettings = 20
 
 /**
- * The job summary as GitHub Markdown. The most important comes first: the outcome, the cause with its hint, the log
- * lines that look like the error, what changed, and the targets that are not ready. Then follow the timeline, events,
- * whole logs and the ready targets. The gate may still be open. The summary ends with an empty line, because another
- * summary may follow.
+ * The job summary as GitHub Markdown. First the outcome, the cause with its hint, and the targets that are not ready.
+ * Then the timeline, events, logs and the ready targets. The gate may still be open. The summary ends with an empty
+ * line, because another summary may follow.
  */
 export function renderSummary(record: RunRecord, options: SummaryOptions = {}): string {
   const { maxBytes = maxSummaryBytes } = options

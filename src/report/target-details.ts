@@ -49,7 +49,7 @@ export interface DetailedTarget {
 
 /** How much of a target is shown. */
 export interface DetailOptions extends GateTimes {
-  /** Maximum number of lines of one piece of evidence; 0 hides the evidence. */
+  /** The maximum number of lines for each piece of evidence; 0 hides all evidence. */
   readonly evidenceLines: number
   /** The files to which the summary can link. */
   readonly tracked: TrackedFiles | undefined
@@ -60,8 +60,8 @@ const evidenceLineLimit = 500
 export const maxWordWidth = 48
 
 /**
- * The most helpful part of a target that is not ready: message, hint, the log lines that look like the error, and what
- * changed. Message, hint and source are left out if the box at the top shows them.
+ * The cause of a target that is not ready: message, hint, log lines that look like the error, and changes. Message,
+ * hint and source are left out if the box at the top shows them.
  */
 export function renderCause(
   { target, name, isInBox, isHintInBox }: DetailedTarget,
@@ -130,7 +130,7 @@ interface Excerpt {
   readonly isWhole: boolean
 }
 
-/** The log lines around the first line that looks like an error; if there is none, the last lines of the first log. */
+/** The log lines around the first line that looks like an error, otherwise the last lines of the first log. */
 function logExcerpt({ problems }: TargetRecord, limit: number): Excerpt | undefined {
   const logs = problems
     .flatMap(({ evidence }) => orderEvidence(evidence))

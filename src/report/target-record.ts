@@ -53,8 +53,8 @@ export function timeoutText(ms: number): string {
 }
 
 /**
- * The timeouts that apply, as users write them: `10m`. If targets have different timeouts, the text is the timeout of
- * the gate and the number of targets with another timeout: `10m (1 target has its own)`.
+ * The timeouts that apply, as users write them: `10m`. If some targets have other timeouts than the gate, the text
+ * contains their number: `10m (1 target has its own)`.
  */
 export function timeoutTexts(
   { timeoutMs = 0, stallTimeoutMs = 0 }: Pick<RunRecord, 'timeoutMs' | 'stallTimeoutMs'>,

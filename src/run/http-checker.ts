@@ -46,7 +46,7 @@ export class HttpChecker {
   readonly #options: CheckerOptions
   #questions: readonly Question[] = []
   readonly #inFlight = new Map<string, AbortController>()
-  /** When a question may be repeated that the API server did not forward. The key is that of the question. */
+  /** When a question may be sent again, after the API server did not forward it. By `questionKey`. */
   readonly #retryAt = new Map<string, number>()
   #cancelTimer = () => {}
   #isClosed = false

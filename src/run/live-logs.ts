@@ -53,8 +53,8 @@ interface Stream {
 }
 
 /**
- * Shows the logs that `stream-logs` selects, in order with the gate's timeline entries: of all containers, init
- * containers and sidecars in pods of the gated revision. Logs never change a verdict.
+ * Shows the logs that `stream-logs` selects, in order with the gate's timeline entries. The logs are those of all
+ * containers in pods of the gated revision. Logs never change a verdict.
  */
 export class LiveLogs {
   readonly #options: LiveLogsOptions
@@ -141,8 +141,8 @@ export class LiveLogs {
 
   /**
    * Opens or updates the streams of a target's containers.
-   * @param withUnstarted whether to open the logs of containers that seem not started: the status of a container may
-   * arrive later than the end of its Job
+   * @param withUnstarted whether to include containers without a started status: the status may arrive after the end of
+   * the Job
    */
   #updateStreams(target: number, withUnstarted: boolean): void {
     for (const pod of this.#options.gate.gatedPods(target)) {

@@ -29,7 +29,7 @@ interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | '
   readonly purpose: Purpose
   /** Values of inputs that replace the recorded values. The keys are names of inputs. */
   readonly overrides: Readonly<Record<string, string>>
-  /** References that replace those of the recorded gate. */
+  /** References that replace the references of the recorded gate. */
   readonly references?: ParsedReferences | undefined
   /** The time that a view shows, in milliseconds since the start of the gate; by default the end. A gate ignores it. */
   readonly atMs?: number | undefined
@@ -107,9 +107,9 @@ export class RecordedRun extends Run {
   }
 
   /**
-   * Passes the events to a gate at their recorded times, so that the verdict equals that of the live run. If the
-   * recording stops early, the clock goes on to the next deadlines. A gate without deadlines is cancelled. A view gets
-   * the events up to the time that it shows.
+   * Passes the events to a gate at their recorded times, so that the verdict is the same as live. If the recording
+   * stops early, the clock goes on to the next deadlines. A gate without deadlines is cancelled. A view gets the events
+   * up to the time that it shows.
    * @throws the reason of the aborted signal, if the purpose is not a gate
    */
   async follow(consumer: EventConsumer): Promise<void> {
@@ -187,7 +187,7 @@ export class RecordedRun extends Run {
 /** The watch of an event: always undefined, because a recording does not contain watches. */
 const noWatch = () => undefined
 
-/** Groups events of the same time. The live gate handled such events together, and decided once. */
+/** Groups events of the same time: the live gate handled them together, and decided once. */
 async function* groupByTime(events: AsyncIterable<FeedEvent>): AsyncGenerator<readonly [FeedEvent, ...FeedEvent[]]> {
   let moment: [FeedEvent, ...FeedEvent[]] | undefined
   for await (const event of events) {
@@ -266,7 +266,7 @@ async function recordedTargets({ targets }: RecordingHeader): Promise<readonly T
   return areTargets(targets) ? targets.map((target) => ({ ...target, clocks: target.clocks ?? {} })) : []
 }
 
-/** Adds a missing namespace, or removes that of a cluster-scoped kind: recordings of other tools may be wrong. */
+/** Adds a missing namespace, or removes it from a cluster-scoped kind: recordings of other tools may be wrong. */
 function correctNamespace<T extends { readonly namespace?: string }>(
   named: T,
   { apiVersion, kind }: KindName,

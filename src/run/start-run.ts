@@ -23,8 +23,7 @@ import type { LiveSource, RunInputs, RunOptions } from './run-plan.ts'
 type Connection = Pick<RunOptions, 'mask' | 'secrets' | 'onSource' | 'clock'> & Partial<Pick<RunOptions, 'purpose'>>
 
 /**
- * Checks the user's inputs. If there are mistakes, files and kinds are checked too, so that one error contains all
- * mistakes.
+ * Checks the user's inputs. If there are mistakes, checks files and kinds too, to report all mistakes together.
  * @param mistakes the mistakes that are already known
  * @param connection undefined if the run has no cluster
  * @throws UserError

@@ -110,7 +110,7 @@ export class ChangesView extends View {
   readonly #changes: Changes
   readonly #listener: ChangeListener
   readonly #gate: Gate | undefined
-  /** The keys of the targets that were neither seen nor reported as absent. */
+  /** The keys of the targets that were not seen yet, and not reported as absent. */
   readonly #unknown: Set<string>
 
   /**

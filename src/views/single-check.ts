@@ -104,8 +104,8 @@ function worstConclusion(
 }
 
 /**
- * The record of a single check as text: the number of targets by outcome; then reason, evidence and hint of each target
- * that is not ready, the worst first; the way back; the targets in progress.
+ * The record of a single check as text. First the number of targets by outcome. Then each target that is not ready,
+ * with reason, evidence and hint. At the end, the way back and the targets in progress.
  */
 export function renderSingleCheck(
   record: RunRecord,

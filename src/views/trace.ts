@@ -159,7 +159,7 @@ function dependentRequests(target: Target, settings: GateSettings): readonly Wat
   const { namespace, name } = target
   if (namespace === undefined) return []
   const { kinds } = dependentKindsOf(target, settings)
-  // The tree also shows the objects that the owned objects own.
+  // The tree shows indirectly owned objects too.
   const all = [
     ...kinds,
     ...kinds.flatMap((kind) => (dependentKindsOf(kind).isKnown ? dependentKindsOf(kind).kinds : [])),
