@@ -110,8 +110,8 @@ const inlineSetting = /(?<![\w.-])([\w.-]{1,100})=([^\s;,&"']+)/g
 const lineSetting = /^["']?([\w.-]{1,100})["']?\s{0,10}[:=]\s{0,10}["']?(.+?)["']?,?$/
 
 /**
- * Whether a value is secret: long enough (8 characters, or 6 if its name is secret), and not a common word, a word with
- * a public name, or a word in its name (`POSTGRES_PASSWORD: postgres`).
+ * Whether a value is secret: long enough (8 characters, or 6 if its name is secret) and no common word. A word with a
+ * public name, or a word that is part of its name (`POSTGRES_PASSWORD: postgres`), is not secret.
  */
 function isSecretValue(name: string, text: string): boolean {
   if (!hasOnlyWords(text))

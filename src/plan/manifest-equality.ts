@@ -26,9 +26,8 @@ export interface Difference {
 type Path = readonly PathStep[]
 
 /**
- * Finds the fields that differ between a manifest and a live object. The server, a controller or a webhook may add
- * fields to the live object, so an additional field differs only if it is in `owned`. Does not compare `status`,
- * `apiVersion`, name and namespace.
+ * Finds the fields that differ between a manifest and a live object. Additional live fields count only if they are in
+ * `owned`: the server or a webhook may have added others. Does not compare `status`, `apiVersion`, name and namespace.
  * @param manifest the result of {@link comparableManifest}
  * @param owned pointers to the fields that the writer of the live object owns
  */
