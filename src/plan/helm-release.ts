@@ -37,8 +37,8 @@ export interface Selection extends WatchRequest {
 type ReleaseSelection = Selection & { readonly release: Release }
 
 /**
- * Whether an object belongs to a release. An object with a controller does not, because the controller may have copied
- * the annotations. A terminating object does not, because an upgrade has removed it from the release.
+ * Whether an object belongs to a release. Excludes objects with a controller, which may have copied the annotations. Also
+ * excludes terminating objects, because an upgrade has removed them from the release.
  */
 export function isOfRelease({ metadata }: Pick<KubeObject, 'metadata'>, release: Release): boolean {
   const { annotations = {}, deletionTimestamp } = metadata

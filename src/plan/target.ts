@@ -73,7 +73,7 @@ export interface Target {
   readonly kind: string
   readonly namespace?: string
   readonly name: string
-  /** Set if a selector matched nothing (`not-found`). `name` is then empty or a Helm release. Empty for `--all`. */
+  /** The label selector, if it matched nothing. Then `name` is empty or a Helm release. An empty selector is `--all`. */
   readonly selector?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
