@@ -30,7 +30,7 @@ export const endpointSliceRequest = cachePerObject(
 export interface ServiceEndpoint {
   readonly endpoint: NonNullable<EndpointSlice['endpoints']>[number]
   readonly slice: EndpointSlice
-  /** Whether its pod is ready: with publishNotReadyAddresses, `ready` is always true, and `serving` shows this. */
+  /** Whether the pod is ready. With publishNotReadyAddresses, `ready` is always true, and only `serving` shows this. */
   readonly isReady: boolean
 }
 

@@ -81,7 +81,7 @@ function hasPodSelector({ spec = {} }: Service): boolean {
   return spec.type !== 'ExternalName' && Object.keys(spec.selector ?? {}).length > 0
 }
 
-/** Judges a Service for whose endpoints the gate does not wait: the Service is ready. */
+/** Judges a Service as ready, because the gate does not wait for its endpoints. */
 function judgeWithoutEndpoints(message: string, reader: RuleReader): Judgement {
   for (const name of ['endpoints', 'ready'])
     reader.milestone({ name, state: 'skipped', message: 'has no endpoints to wait for' })

@@ -153,7 +153,7 @@ const findRefusedPull = cachePerObject((container: ContainerView) => {
   }
 })
 
-/** The image whose pull was refused, of the container or of a volume (toKubeContainerImageVolumes, pkg/kubelet). */
+/** The image whose pull was refused: of the container, or of a volume (toKubeContainerImageVolumes, pkg/kubelet). */
 function refusedImage({ pod, container }: ContainerView, { message }: Refusals): string {
   const { image = '', volumeMounts = [] } = container
   if (message.includes(`"${image}"`)) return image

@@ -48,15 +48,15 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
   const { metadata, spec = {}, status = {} } = job
   if (spec.selector !== undefined) reader.watch(podRequest(job))
   const owned = reader.listKnownOwned(metadata.uid, 'Pod')
-  const lost = reader.endedPods(metadata.uid, 'Failed')
-  const pods = withoutDuplicates([...lost, ...owned])
+  const failedPods = reader.endedPods(metadata.uid, 'Failed')
+  const pods = withoutDuplicates([...failedPods, ...owned])
   const isComplete = trueCondition(job, 'Complete') !== undefined
   const ended = jobFailureProblem(job, pods, reader)
   const isOver = isComplete || ended !== undefined
   // Once the Job has ended, its end explains its failed pods. Until then, all pods that failed since its start count.
   const state =
     reader.listState(podRequest(job)) === 'complete'
-      ? examinePods(owned, reader, isOver ? [] : lost, reader.time(status.startTime))
+      ? examinePods(owned, reader, isOver ? [] : failedPods, reader.time(status.startTime))
       : undefined
   const triesAt = isOver ? undefined : nextTryAt(job, pods, reader)
   const problems = [
@@ -66,7 +66,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
     ...(isOver ? [] : jobDelays(job, state, owned, reader)),
   ].toSorted(compareByImportance)
   for (const problem of problems) reader.problem(problem)
-  for (const each of jobMilestones(job, isComplete, lost, reader)) reader.milestone(each)
+  for (const each of jobMilestones(job, isComplete, failedPods.length, reader)) reader.milestone(each)
   if (isJobRunning(job, state)) reader.hold('its containers are running')
   reader.hold(stallHoldOfPods(state, owned, reader))
   if (isInFuture(triesAt, reader)) reader.hold('its next try has to wait')
@@ -116,13 +116,13 @@ function isJobRunning(job: Job, state: PodsState | undefined): boolean {
   return isAnyWorking || (areCountsAll && (job.status?.ready ?? 0) > 0)
 }
 
-function jobMilestones(job: Job, isComplete: boolean, lost: readonly Pod[], { time }: Reader): readonly Milestone[] {
+function jobMilestones(job: Job, isComplete: boolean, failedPods: number, { time }: Reader): readonly Milestone[] {
   const { status = {}, spec = {} } = job
   const conditionAt = (type: string) => time(findCondition(job, type)?.lastTransitionTime ?? status.completionTime)
   const { succeeded = 0, active = 0, failed = 0 } = status
   const wanted = spec.completions ?? 1
   // The counts omit the failed pods that podFailurePolicy ignores.
-  const hasStarted = isComplete || succeeded + active + failed + lost.length > 0
+  const hasStarted = isComplete || succeeded + active + failed + failedPods > 0
   return [
     hasStarted
       ? {

@@ -4,8 +4,8 @@ import type { GateTime } from '../proof.ts'
 import { eventCount, findCondition, hasStarted } from './pod-fields.ts'
 
 /*
- * Reads the Events about a pod. Apart from this, rules use only the time of the latest Event (`nodeWithoutReports`), so
- * an Event that changes nothing here requires no new assessment.
+ * The facts that rules read from the Events about a pod. Besides these facts, rules read only the time of the latest
+ * Event (`nodeWithoutReports`), so other Events require no new assessment.
  */
 
 /** When the error in the state of a container occurred first and last. */

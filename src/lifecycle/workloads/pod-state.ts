@@ -32,7 +32,7 @@ export function problemsOfPod(view: PodView, reader: Reader): readonly Problem[]
   return found.filter((problem) => problem !== undefined)
 }
 
-/** What a pod waits for. */
+/** What a pod waits for, and whether its node may be lost. */
 export interface PodWait {
   /** Why the stall clock is stopped: an image is being pulled, probes still have time, or the node may come back. */
   readonly stallHold?: string
@@ -49,7 +49,7 @@ export function waitOfPod(view: PodView, reader: Reader): PodWait {
     : { possiblyLostNode }
 }
 
-/** What a pod waits for, if the wait has a limit. */
+/** Why a pod waits, if the wait has a limit: for an image pull, a probe or a new node. */
 function limitedWait(view: PodView, reader: Reader): string | undefined {
   if (view.isPulling) return 'an image is being pulled'
   const isProbing = view.containers.some(({ probesDueAt }) => isInFuture(probesDueAt, reader))

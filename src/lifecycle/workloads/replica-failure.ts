@@ -98,10 +98,6 @@ function refusalKindOf(message: string, isDeletion = false): RefusalKind {
   return refusalKinds.at(isDeletion && found === refusalKinds.length - 1 ? -2 : found) as RefusalKind
 }
 
-function readDenial(message: string): Omit<AdmissionRefusal, keyof Refusal> {
-  return { by: denierOf(message) }
-}
-
 /** Reads the message of a quota: `exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4`. */
 function readQuota(message: string): Omit<QuotaRefusal, keyof Refusal> {
   const [, quota, requested = '', used = '', limited = ''] =
@@ -132,12 +128,13 @@ const deniers: readonly (readonly [NonNullable<AdmissionRefusal['by']>['type'], 
   ['limit-range', /(?:maximum|minimum) (?:\w+ )?[\w./-]+ (?:usage )?per \w+ is|max limit to request ratio per /],
 ]
 
-function denierOf(message: string): AdmissionRefusal['by'] {
+/** Reads who denied the pod. */
+function readDenial(message: string): Omit<AdmissionRefusal, keyof Refusal> {
   for (const [type, pattern] of deniers) {
     const found = pattern.exec(message)
-    if (found !== null) return { type, name: found[1] ?? '' }
+    if (found !== null) return { by: { type, name: found[1] ?? '' } }
   }
-  return undefined
+  return { by: undefined }
 }
 
 /**

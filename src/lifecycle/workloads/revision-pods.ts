@@ -60,18 +60,18 @@ export interface PodsState {
 
 /**
  * Examines the pods of one revision. A proven problem fails the workload only if no pod works (`isWorkingPod`).
- * @param lost the failed pods of that revision, deleted or not
- * @param lostSince pods that failed before this moment are no problem; by default, the gate's start
+ * @param failedPods the failed pods of that revision, deleted or not
+ * @param failedSince pods that failed before this moment are no problem; by default, the gate's start
  */
 export function examinePods(
   all: readonly Pod[],
   reader: Reader,
-  lost: readonly Pod[] = [],
-  lostSince = reader.startedAt,
+  failedPods: readonly Pod[] = [],
+  failedSince = reader.startedAt,
 ): PodsState {
   const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => reader.podView(pod))
   const podProblems = combineSameProblems(pods.flatMap((pod) => problemsOfPod(pod, reader)))
-  const problems = [...podProblems, ...lostPodProblems(lost, reader, lostSince)].toSorted(compareByImportance)
+  const problems = [...podProblems, ...failedPodProblems(failedPods, reader, failedSince)].toSorted(compareByImportance)
   const isAnyWorking = pods.some((pod) => isWorkingPod(pod, reader))
   const waits = pods.map((pod) => waitOfPod(pod, reader))
   const quietNodes = new Set(waits.flatMap(({ possiblyLostNode }) => possiblyLostNode ?? []))
@@ -137,12 +137,12 @@ function problemDepth(problem: Problem): number {
  * the kubelet refused the pod, the node was lost, or a Job retries. Contains the latest problem of each kind.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  */
-function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): readonly Problem[] {
-  const losses = lost
-    .map((pod) => lostPodProblem(pod, reader))
+function failedPodProblems(failedPods: readonly Pod[], reader: Reader, since: number): readonly Problem[] {
+  const found = failedPods
+    .map((pod) => failedPodProblem(pod, reader))
     .filter(({ firstSeenAt }) => mayBeSinceStart(firstSeenAt, { startedAt: since }))
     .toSorted((a, b) => a.firstSeenAt - b.firstSeenAt)
-  return groupSameProblems(losses).flatMap((same) => {
+  return groupSameProblems(found).flatMap((same) => {
     const [first, last] = [same[0], same.at(-1)]
     if (first === undefined || last === undefined) return []
     return [{ ...last, isReplaced: true, count: same.length, firstSeenAt: first.firstSeenAt }]
@@ -150,7 +150,7 @@ function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): r
 }
 
 /** The problem of a failed pod, which begins when the pod ended. */
-function lostPodProblem(pod: Pod, reader: Reader): Problem {
+function failedPodProblem(pod: Pod, reader: Reader): Problem {
   const dead = reader.podView(pod).containers.find(hasContainerFailed)
   // If the status has a reason, the kubelet killed the containers when it ended the pod.
   const death = pod.status?.reason || dead === undefined ? undefined : lastDeathProblem(dead, podEndedAt(pod, reader))
@@ -178,15 +178,15 @@ export function podEndedAt({ metadata, status }: Pod, reader: Reader): number {
 }
 
 /**
- * The note about failed pods that their controller replaces, also about pods that failed before the gate's start: `2
- * pods failed and are replaced (Evicted)`. If a problem of the unready workload is about such pods, there is no note.
+ * The note about failed pods that their controller replaces, also before the gate's start: `2 pods failed and are
+ * replaced (Evicted)`. There is no note if a problem of the unready workload reports such pods.
  */
-export function lostPodNotes({ ended }: Pods, { problems }: PodsState, isReady: boolean): readonly string[] {
-  const lost = ended.filter(({ status }) => status?.phase === 'Failed')
-  if (lost.length === 0 || (!isReady && problems.some(({ isReplaced }) => isReplaced))) return []
-  const reasons = [...new Set(lost.flatMap(({ status }) => status?.reason ?? []))]
+export function failedPodNotes({ ended }: Pods, { problems }: PodsState, isReady: boolean): readonly string[] {
+  const failed = ended.filter(({ status }) => status?.phase === 'Failed')
+  if (failed.length === 0 || (!isReady && problems.some(({ isReplaced }) => isReplaced))) return []
+  const reasons = [...new Set(failed.flatMap(({ status }) => status?.reason ?? []))]
   const why = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`
-  return [`${lost.length === 1 ? '1 pod failed and is' : `${lost.length} pods failed and are`} replaced${why}`]
+  return [`${failed.length === 1 ? '1 pod failed and is' : `${failed.length} pods failed and are`} replaced${why}`]
 }
 
 /**

@@ -92,7 +92,8 @@ function findUndo(object: Workload, number: number | undefined, problem: Problem
   if (number === undefined || revision === undefined)
     return { ...known, obstacle: 'no older revision had all its pods ready and settled at the start' }
   const [before, after] = [podTemplateOf(revision), podTemplateOf(object)]
-  const since = helmReleaseOf(object) === undefined ? undefined : previousRevisionCreatedAt(revision, revisions, reader)
+  const since =
+    helmReleaseName(object) === undefined ? undefined : previousRevisionCreatedAt(revision, revisions, reader)
   const areReady = revisions.podsOf(revision).every(({ ready }) => ready)
   const blocked =
     ownerObstacle(object) ??
@@ -184,19 +185,19 @@ function ownerObstacle({ metadata }: KubeObject): string | undefined {
   return operator === undefined ? undefined : `${operator} writes it: undo the change there`
 }
 
-function helmReleaseOf({ metadata }: KubeObject): string | undefined {
+function helmReleaseName({ metadata }: KubeObject): string | undefined {
   return metadata.annotations?.[nameAnnotation]
 }
 
 /** If an object belongs to a Helm release, asks for the watch of the Jobs in its namespace: some may be hooks. */
 export function watchReleaseHooks(object: KubeObject, reader: Reader): void {
-  if (helmReleaseOf(object) !== undefined) reader.watch(jobsRequest(object), 'undo')
+  if (helmReleaseName(object) !== undefined) reader.watch(jobsRequest(object), 'undo')
 }
 
 /** Why the older version may no longer work: a hook has run for this change, or the hooks are not listed yet. */
 function hookObstacle(object: KubeObject, { present }: Revisions, reader: Reader): string | undefined {
   const changedAt = reader.time(present?.metadata.creationTimestamp) ?? reader.startedAt
-  const release = helmReleaseOf(object)
+  const release = helmReleaseName(object)
   if (release !== undefined && reader.listState(jobsRequest(object)) === 'pending')
     return 'the hooks of its release are not listed yet'
   const [hook] = reader.listKnown(jobsRequest(object), ({ metadata, status }) => {

@@ -15,7 +15,7 @@ import {
   compareByImportance,
   countMilestone,
   examinePods,
-  lostPodNotes,
+  failedPodNotes,
   type PodsState,
   podCountText,
   podMilestones,
@@ -102,7 +102,7 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, reader: RuleRea
   for (const each of podMilestones(state, facts.created, reader)) reader.milestone(each)
   reader.milestone(readyMilestone(facts, ready, isObserved(workload)))
   for (const problem of problems) reader.problem(problem)
-  for (const text of state === undefined ? [] : lostPodNotes(pods, state, ready)) reader.note(text)
+  for (const text of state === undefined ? [] : failedPodNotes(pods, state, ready)) reader.note(text)
   for (const text of onDeleteNotes(pods)) reader.note(text)
   reader.hold(scaleHold(facts))
   // The stall clock is stopped until the controller repeats what was refused.
