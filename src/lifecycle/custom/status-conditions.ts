@@ -47,7 +47,10 @@ const doneReasons = wordSet('available completed complete succeeded successful f
 
 /** The meaning of a condition type if the status is True. The last word decides: `DatabaseReady`. */
 export function readConditionType(type: string): Reading | undefined {
-  const tokens = wordsOf(type).filter((token, index) => index === 0 || !otherWords.neutral.has(token))
+  // A type may begin with a domain: `secrets.example.com/SyncReady`.
+  const tokens = wordsOf(type.replace(/^.*\//, '')).filter(
+    (token, index) => index === 0 || !otherWords.neutral.has(token),
+  )
   const [first = '', last = ''] = [tokens[0], tokens.at(-1)]
   const name = tokens.join('')
   if (conditionTypes.summary.has(name)) return { meaning: meaningOf(name) ?? 'progressing', scope: 'summary' }
@@ -78,22 +81,30 @@ function negateReading(meaning: Meaning | undefined): Reading | undefined {
 }
 
 /**
+ * The meaning of a condition of unknown type. It has one only if its status is a state (`Install: InProgress`), or if it is
+ * False and its reason means progress or a failure. A type such as `Upgradeable` is about the future.
+ */
+function readUnknownType({ type, status, reason = '' }: Condition, isWork: boolean): Reading | undefined {
+  const why = meaningOf(reason)
+  const isBad = why === 'progressing' || (why === 'failed' && !/able$/i.test(type))
+  const isUnderway = /^false$/i.test(status) && isBad && !hasAnyWord(wordsOf(reason), otherWords.negation)
+  const meaning = isUnderway ? 'progressing' : /^(?:true|false)$/i.test(status) ? undefined : meaningOf(status, isWork)
+  return meaning && { meaning, scope: 'part' }
+}
+
+/**
  * The meaning of a condition: `Ready=False` and `Progressing=True` mean "progressing", and `Degraded=True` "failed".
  * Undefined for the good status of a bad type (Degraded=False), and for unknown types.
  * @param isWork the object does work that ends, such as a Job: `Running=True` is not its goal
  */
 export function readCondition(condition: Condition, isWork = false): Reading | undefined {
-  const { type, reason = '' } = condition
+  const { type, reason = '', message = '' } = condition
   const status = condition.status.toLowerCase()
+  // Unknown with a number as its message is a count: `IPsAvailable`.
+  if (status === 'unknown' && /^\d+$/.test(message)) return undefined
   const known = readConditionType(type)
   const why = meaningOf(reason)
-  if (known === undefined) {
-    // An unknown type has a meaning only if its reason means progress or its status is a state (`Install: InProgress`).
-    const isUnderway = why === 'progressing' && !hasAnyWord(wordsOf(reason), otherWords.negation)
-    const meaning =
-      status === 'false' ? (isUnderway ? why : undefined) : status === 'true' ? undefined : meaningOf(status, isWork)
-    return meaning && { meaning, scope: 'part' }
-  }
+  if (known === undefined) return readUnknownType(condition, isWork)
   if (known.meaning === 'ready')
     return status === 'true'
       ? readTrueGoodCondition(known, condition, isWork)

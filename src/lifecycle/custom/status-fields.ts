@@ -19,7 +19,7 @@ import { activities, hasAnyWord, isEndState, type Meaning, meaningOf, wordsOf } 
 export const fieldNames = {
   /** Names of fields with the state of the object as a word. */
   state:
-    /^(?:(?:current|overall|lastobserved)?(?:phase|state|status|health)(?:name)?|stage|result|outcome|verdict|condition|progress)$/i,
+    /^(?:(?:current|overall|lastobserved|lifecycle)?(?:phase|state|status|health)(?:name)?|stage|result|outcome|verdict|condition|progress)$/i,
   /** How the names of fields with a state end: `currentStateSummary`. Other fields describe a part. */
   aboutState: /(?:state|status|health|phase|result|sync|operation|summary|stage)$/i,
   /** Names of fields about the change in progress. */

@@ -48,18 +48,16 @@ export const readSignals = cachePerObject((object: KubeObject): readonly Signal[
     ...(isGenerationStale(object) ? [] : readFields(status, { isWork, spec })),
     ...readUnknownConditions(object),
   ]
-  const present = isWork && signals.some(isFailedEnd) ? signals.filter((each) => !isReadySummary(each)) : signals
+  const isOpen = isRunToCompletion(object) && signals.some((each) => isOpenWork(each, isJobLike(object)))
+  const present = signals.filter(({ meaning, scope }) => !isOpen || meaning !== 'ready' || scope !== 'summary')
   return isJobLike(object) && !isEmpty(status) ? completionSignals(present, status) : present
 })
 
-/** Whether a condition reports that work has ended as failed: Completed=True with the reason `Failed`. */
-function isFailedEnd({ condition, meaning, name }: Signal): boolean {
-  return condition !== undefined && meaning === 'failed' && work.conditions.test(name)
-}
-
-/** Whether a signal is Ready=True. After failed work, Ready describes only what the work has prepared. */
-function isReadySummary({ meaning, scope }: Signal): boolean {
-  return meaning === 'ready' && scope === 'summary'
+/** Whether a condition reports that work has failed or, of a Job-like kind, runs. Then only what it has prepared is Ready. */
+function isOpenWork({ condition, meaning, name, value }: Signal, isJob: boolean): boolean {
+  if (condition === undefined) return false
+  if (meaning === 'failed') return name === 'Failed' || work.conditions.test(name)
+  return isJob && meaning === 'progressing' && name === 'Running' && value === 'True'
 }
 
 /** The signals about the end of an object that runs to completion. Ready parts do not mean that the work has ended. */

@@ -22,7 +22,7 @@ const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
     pending waiting queued unknown partial partially yellow submitted requested start init initialize progress wait
     below undetermined outofsync incomplete inconclusive inactive missing absent awaited conflict conflicted
     terminated deleted detached disconnected warn warning unsupported disabled offline down blocked failingover
-    failingback abnormal unbalanced inprogress outofdate notready notfound noncompliant forbidden incompatible
+    failingback abnormal unbalanced inprogress outofdate outdated needs notready notfound noncompliant forbidden incompatible
   `),
   ready: wordSet(`
     ready available active healthy bound succeeded succeed success successful successfully completed complete done
@@ -36,7 +36,7 @@ const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
     associated fulfilled alive inuse enforced enforcing converged subscribed propagated distributed replicated
     enrolled onboarded paired peered linked unsealed rotated renewed rolledout nominal unchanged authorized
     authenticated recovered current quiesced selected up archiving monitoring streaming replicating polling mirroring
-    logging watching discoverable schedulable resolvable accessible usable addressable contactable matched aligned
+    logging watching discoverable schedulable resolvable accessible usable addressable contactable matched aligned executed ran
   `),
 }
 
