@@ -27,7 +27,7 @@ export const defaultRequestTimeoutMs = 5_000
 export const requestIntervalMs = 10_000
 /** How many wrong or missing answers in a row fail a target: the default failureThreshold of a probe. */
 export const answersProven = 3
-/** The minimum time from the first to the last of these answers: caches or connection pools may still be filled. */
+/** The minimum time from the first to the last answer that fails a target: caches may still be empty. */
 export const answersProvenMs = 30_000
 /** How much of an answer's body is kept: most often, the first line contains the error. */
 export const answerBodyCharacters = 200

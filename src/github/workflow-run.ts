@@ -60,7 +60,7 @@ export interface Payload {
     readonly state?: string
     readonly head?: { readonly sha?: string }
   }
-  /** If the issue is a pull request, `issue.pull_request` is set. */
+  /** The comment of an `issue_comment` event. If the issue is a pull request, `issue.pull_request` is set. */
   readonly comment?: { readonly body?: string }
   readonly issue?: { readonly number?: number; readonly state?: string; readonly pull_request?: object }
   readonly merge_group?: { readonly head_sha?: string; readonly head_ref?: string }

@@ -3,7 +3,7 @@ import { duration } from '../duration.ts'
 import type { HintWords, ReasonFamily } from './spec.ts'
 import { ifPresent, shortenMiddle } from './wording.ts'
 
-/* Reasons of `http-checks` and `hold`. */
+/* The reason codes of `http-checks` and `hold`, such as `no-answer`: class, sentences and hint of each. */
 
 /** The maximum length of a text in a sentence. The summary shows more. */
 const bodyLimit = 80

@@ -13,7 +13,7 @@ import {
   titleWithExitCode,
 } from './wording.ts'
 
-/* Reasons about the containers of pods. */
+/* The reason codes about containers, such as `crash-loop`: class, sentences and hint of each. */
 
 interface CrashDetail extends Exit {
   /** The event about a failed postStart hook: the kubelet ends a container whose hook fails. */

@@ -4,7 +4,7 @@ import { clause, type HintWords, type NoDetail, type ReasonFamily, type Sentence
 import { describeGrants, ifPresent } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
-/* Reasons that end a gate without a problem of an object: deadlines, other changes, access, input. */
+/* The reason codes of deadlines, other changes, access and input, such as `no-progress`: class, sentences, hint. */
 
 /** A later change of the pod template, which replaced the gated change. */
 interface TemplateChange {

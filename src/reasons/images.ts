@@ -2,7 +2,7 @@ import { notFoundRefusals, unauthorizedRefusals } from '../thresholds.ts'
 import { clause, type HintWords, type ReasonFamily, type ReasonSpec } from './spec.ts'
 import { clusterCommand, ifPresent, platformHint } from './wording.ts'
 
-/* Reasons about the images of containers. */
+/* The reason codes about images, such as `image-not-found`: class, sentences and hint of each. */
 
 interface ImageDetail {
   readonly image: string

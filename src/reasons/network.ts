@@ -1,7 +1,7 @@
 import { clause, type HintWords, type ReasonFamily, type Sentence } from './spec.ts'
 import { counted, ifPresent, labelsText } from './wording.ts'
 
-/* Reasons about Services, routes and addresses. */
+/* The reason codes about Services, routes and addresses, such as `no-endpoints`: class, sentences and hint of each. */
 
 /** The number of pods that a Service selects. Pods that have ended do not count. */
 interface PodCounts {

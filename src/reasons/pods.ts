@@ -3,7 +3,7 @@ import { mountSentence } from './containers.ts'
 import { clause, type HintWords, type Occurrence, type ReasonFamily } from './spec.ts'
 import { clusterCommand, counted, type Exit, exitText, ifPresent, logHint } from './wording.ts'
 
-/* Reasons about whole pods. */
+/* The reason codes about pods as a whole, such as `unschedulable` and `evicted`: class, sentences and hint of each. */
 
 const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:.metadata.name,TAINTS:.spec.taints')
 
@@ -43,7 +43,7 @@ export type SchedulingCause = { readonly nodes?: number } & (
 )
 
 export interface EndedDetail {
-  /** `Evicted`, `NodeAffinity` … */
+  /** The reason in the status of the pod: `Evicted`, `NodeAffinity`. */
   readonly statusReason?: string
   readonly message: string
   /** How the failed container of the pod ended; absent if no container has failed. */

@@ -19,7 +19,7 @@ import { type StatusDetails, statusReasons } from './status.ts'
 import { hintWords, namedTitle } from './wording.ts'
 import { type WorkloadDetails, workloadReasons } from './workloads.ts'
 
-/* The table of all reasons, and the texts, class and traits of a problem or reason. */
+/* The table of all reason codes, and functions for the class, traits and texts of a problem. */
 
 /** Maps each reason code to the type of its problems' detail. */
 export interface ReasonDetails

@@ -2,7 +2,7 @@ import type { DeniedAccess } from '../cluster/failures.ts'
 import type { Container, KubeObject, Pod, Subject } from '../cluster/objects.ts'
 import type { Target } from '../plan/target.ts'
 
-/* The parts of a reason: its class, traits and texts, and the facts from which the texts are made. */
+/* The types of a reason: class, traits and texts, and the facts from which the texts are made. */
 
 /**
  * When a problem fails its target. `terminal`: at once, because only a new apply can fix it. `strike`: after several
@@ -143,7 +143,7 @@ interface ManifestField {
 
 /** The traits of a reason. Code in other folders reads traits, and never compares reason codes. */
 interface ReasonTraits {
-  /** How many observations prove the problem; absent if the number is not what proves it. */
+  /** How many observations prove the problem; absent if their number proves nothing. */
   readonly provenAfter?: number
   /** What may end the problem without a new apply. */
   readonly awaits?: /** Time alone. Other targets that depend on this target may crash meanwhile. */

@@ -2,7 +2,7 @@ import { subjectText } from '../cluster/objects.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily } from './spec.ts'
 import { clusterCommand, ifPresent } from './wording.ts'
 
-/* Reasons that the status of an object shows, and signals as text. */
+/* The reason codes that the status of an object shows, such as `condition-false`, and the text of signals. */
 
 /** One signal of an object: a condition, or a field of its status or spec. */
 export interface StatusSignal {

@@ -1,7 +1,7 @@
 import { clause, type HintWords, type NoDetail, type ReasonFamily } from './spec.ts'
 import { clusterCommand, ifPresent } from './wording.ts'
 
-/* Reasons about workloads, and about pods that the API server refuses to create. */
+/* The reason codes about workloads and pods that are not created, such as `job-failed`: class, sentences, hint. */
 
 /** A controller's request that the API server refused. */
 export interface Refusal {

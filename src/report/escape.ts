@@ -144,7 +144,7 @@ export function mermaidName(name: string, limit = 40): string {
   return shortenName(allowed.trim(), limit) || '-'
 }
 
-/** The name of a task in a Mermaid gantt. A prefix prevents that Mermaid reads the start of the name as a keyword. */
+/** The name of a task in a Mermaid gantt. A prefix keeps Mermaid from reading its start as a keyword. */
 export function mermaidTask(name: string): string {
   const text = mermaidName(name)
   return mermaidWord.test(text) ? `- ${text}` : text

@@ -135,7 +135,7 @@ interface EndExplanation {
   readonly source?: Source
 }
 
-/** Why the gate ended: by the deciding target, otherwise by the gate. Without messages if the gate is ready or open. */
+/** Why the gate ended, from the deciding target or the gate. Without messages if the gate is ready or open. */
 export function endDetails(record: RunRecord): EndExplanation {
   const { outcome, message } = record
   if (outcome === 'progressing' || outcome === 'ready') return { messages: [] }

@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import { duration } from '../duration.ts'
 import { safeLine, wrapWords } from '../report/escape.ts'
 
-/* Lines of text with styles, of which all views consist, as text for a terminal. */
+/* The styled lines that all views consist of, and their text for a terminal. */
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
