@@ -40,7 +40,6 @@ export interface CheckDetails {
   readonly 'not-held': { readonly holdMs: number; readonly afterMs: number; readonly cause: string }
 }
 
-/** The reasons of `http-checks` and `hold`: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const checkReasons: ReasonFamily<CheckDetails> = {
   'no-answer': {
     class: 'strike',

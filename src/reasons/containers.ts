@@ -86,7 +86,6 @@ const crashSentence: ReasonSpec<CrashDetail>['sentence'] = (detail, { times }) =
 const startSentence: ReasonSpec<StartDetail>['sentence'] = (detail, { times }) =>
   `${ifPresent`cannot start: ${detail.message}` || exitText(detail)}${times}`
 
-/** The reasons about the containers of pods: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const containerReasons: ReasonFamily<ContainerDetails> = {
   'crash-loop': {
     class: 'strike',

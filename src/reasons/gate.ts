@@ -79,7 +79,6 @@ export interface GateDetails {
   readonly cancelled: NoDetail
 }
 
-/** The reasons of deadlines, other changes, access and input: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const gateReasons: ReasonFamily<GateDetails> = {
   'no-progress': {
     class: 'clock',

@@ -49,7 +49,6 @@ export type PullReason = {
 const pullSentence: ReasonSpec<PullDetail>['sentence'] = ({ image, answer }, { times }) =>
   `cannot pull image "${image}"${ifPresent`: ${answer}`}${times}`
 
-/** The reasons about the images of containers: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-not-found': {
     class: 'terminal',

@@ -51,7 +51,6 @@ export interface NetworkDetails {
     | { readonly service: string; readonly state: 'port-missing'; readonly port: string | number }
 }
 
-/** The reasons about Services, routes and addresses: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const networkReasons: ReasonFamily<NetworkDetails> = {
   'no-endpoints': {
     class: 'slow',

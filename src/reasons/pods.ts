@@ -85,7 +85,6 @@ export interface PodReport {
   readonly message: string
 }
 
-/** The reasons about whole pods: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const podReasons: ReasonFamily<PodDetails> = {
   unschedulable: {
     class: 'slow',

@@ -56,7 +56,6 @@ export interface StatusDetails {
 /** The maximum length of a text in a headline. */
 const statedLimit = 80
 
-/** The reasons that the status of an object shows: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const statusReasons: ReasonFamily<StatusDetails> = {
   'claim-pending': {
     class: 'slow',

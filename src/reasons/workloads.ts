@@ -76,7 +76,6 @@ interface Suspension {
   readonly resume?: string
 }
 
-/** The reasons about workloads and their refused pods: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   'progress-deadline-exceeded': {
     class: 'terminal',
