@@ -36,11 +36,12 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
   const { container, cause } = problem
   const subject = facts.findSubject(problem)
   const events = subject === undefined ? [] : eventLines(subject, context, container)
+  const eventTexts = events.map(({ text }) => text)
   const node = explainingNode(problem, facts)
   return [
     ...evidencePiece('condition', 'Termination message', terminationMessage(problem, facts, events.length > 0)),
     ...(node === undefined ? [] : evidencePiece('condition', 'Node', nodeLines(node, facts, context))),
-    ...eventPiece('Events', events),
+    ...evidencePiece('event', 'Events', eventTexts).map((piece) => ({ ...piece, events })),
     ...(container === undefined ? [] : logEvidence(problem, facts)),
     // If a target has the cause as its own problem, that target shows the evidence of the cause.
     ...(cause === undefined || context.problemPlaces.has(problemPlaceKey(cause))
@@ -64,14 +65,6 @@ function evidencePiece(type: Evidence['type'], title: string, lines: readonly st
 }
 
 type EventLine = NonNullable<Evidence['events']>[number]
-
-function eventPiece(title: string, events: readonly EventLine[]): readonly Evidence[] {
-  return evidencePiece(
-    'event',
-    title,
-    events.map(({ text }) => text),
-  ).map((each) => ({ ...each, events }))
-}
 
 /**
  * The termination message of a container, unless the problem already contains it. If the container never started and

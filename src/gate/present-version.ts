@@ -46,17 +46,14 @@ interface VersionState {
   readonly milestones: Pick<MilestoneProgress, 'reached'>
 }
 
-/** The age of the present version, as in the report. */
-interface VersionAge {
-  readonly changedAt?: number
-  readonly change?: 'recent' | 'none'
-}
-
 /**
  * The age of the present version of a target, for the report. `recent`: the version began within `require-change` (by
  * default an hour) before the gate. `none`: it is older, and was always ready or is rejected by `require-change`.
  */
-export function versionAge(state: VersionState, context: VersionContext): VersionAge {
+export function versionAge(
+  state: VersionState,
+  context: VersionContext,
+): { readonly changedAt?: number; readonly change?: 'recent' | 'none' } {
   const { changedAt } = state.seen ?? {}
   if (changedAt === undefined) return {}
   const ageMs = context.settings.startedAt - changedAt

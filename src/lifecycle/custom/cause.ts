@@ -107,10 +107,10 @@ function examineDependents(owner: KubeObject, dependents: readonly Dependent[], 
     .filter(({ assessment }) => !assessment.ready)
   // A crashing container may wait for another object of the same custom resource, as for another target.
   const mayWait = !reader.othersProgress() && judged.some(({ assessment }) => isOnlyWaiting(assessment))
-  const within = mayWait ? { ...reader, othersProgress: () => true } : reader
+  const waitingReader = mayWait ? { ...reader, othersProgress: () => true } : reader
   const found = [
-    examineOwnedPods(owner, pods, { ...searched, reader: within }),
-    ...judged.map((each) => examineDependent(mayWait ? assess(each, within) : each, searched)),
+    examineOwnedPods(owner, pods, { ...searched, reader: waitingReader }),
+    ...judged.map((each) => examineDependent(mayWait ? assess(each, waitingReader) : each, searched)),
   ]
   return {
     problems: found.flatMap(({ problems }) => problems),

@@ -65,11 +65,6 @@ function meaningOfSummary(object: KubeObject, { meaning, signals: [first] }: Sig
 /** The message of a ready object whose status contains no signal. */
 const unknownText = 'exists; it gives no readiness signal, so nothing more can be known'
 
-/** Whether a status contains states with unknown meanings: `Applied=True`, `mode: Leader`. */
-function hasUnknownStates(object: KubeObject): boolean {
-  return progressStates(object).length > 0
-}
-
 /**
  * Whether the gate waits for the first status of an object: its kind has a status subresource. If this is unknown (a
  * short recording), a custom object with a `spec` or an empty status is assumed to have a controller. A schedule may
@@ -94,7 +89,9 @@ function isSignalAwaited(object: KubeObject, reader: Reader): boolean {
   const writes = (object.metadata.managedFields ?? []).map((entry) => time(entry.time) ?? Infinity)
   const lastWrite = writes.length === 0 ? Infinity : Math.max(...writes)
   const since = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.statesMovedAt, history.specSeenAt))
-  return !reader.passed(since + settings.settleTimeMs * (hasUnknownStates(object) ? unclearSettles : 1))
+  // The status contains states with unknown meanings: `Applied=True`, `mode: Leader`.
+  const isUnclear = progressStates(object).length > 0
+  return !reader.passed(since + settings.settleTimeMs * (isUnclear ? unclearSettles : 1))
 }
 
 /** Whether the controller has given up, by convention: Stalled=True, or the failed end of a Job-like object. */

@@ -61,15 +61,12 @@ export interface RevisionReport {
   /** Why the operator deploys nothing, as the operator reports it. */
   readonly complaint: string | undefined
   /** The deployed objects, or their labels if the operator lists none. `elsewhere`: they are in another cluster. */
-  readonly objects: readonly ObjectName[] | LabelledObjects | 'elsewhere'
+  readonly objects:
+    | readonly ObjectName[]
+    | { readonly namespace: string; readonly labels: Readonly<Record<string, string>> }
+    | 'elsewhere'
   /** The deployed objects are healthy, although the status is of the previous generation (a suspended Flux object). */
   readonly isHealthy?: boolean
-}
-
-/** Identifies objects by labels in a namespace. */
-interface LabelledObjects {
-  readonly namespace: string
-  readonly labels: Readonly<Record<string, string>>
 }
 
 export const toFields = (value: unknown): Fields => (isObject(value) ? value : {})
