@@ -150,9 +150,9 @@ function waitingPodProblem(
 ): JudgedProblem | undefined {
   if (judged.problems.length > 0) return undefined
   const pods = facts.waitingPods
-  const created = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp ?? '') || 0
+  const createdAt = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp ?? '') || 0
   // The newest pod has the gated revision.
-  const [pod] = pods.toSorted((a, b) => created(b) - created(a))
+  const [pod] = pods.toSorted((a, b) => createdAt(b) - createdAt(a))
   if (pod === undefined) return undefined
   const warning = facts.eventsOf(pod).findLast(({ type }) => type === 'Warning')
   const detail = {

@@ -155,10 +155,10 @@ export function revisionChanges(
   if (object === undefined || template === undefined) return {}
   // If the target was superseded, the older revision is the gated one.
   const available = outcome === 'superseded' ? undefined : basis.availableRevision
-  const order = (revision: KubeObject) =>
+  const sortKey = (revision: KubeObject) =>
     revisionNumber(revision) === available ? Infinity : revisionNumber(revision) || 0
   const older = revisionsOfWorkload(object.metadata.uid, (owner, kind) => facts.listOwned(owner, kind))
-    .toSorted((a, b) => order(b) - order(a))
+    .toSorted((a, b) => sortKey(b) - sortKey(a))
     .map((revision) => {
       const before = podTemplateOf(revision)
       return {

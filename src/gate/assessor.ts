@@ -80,7 +80,7 @@ export class Assessor {
     const names = fullNames([...all.map(({ target }) => target), ...targets])
     const known = all.length
     const added = targets.map((target, index) =>
-      this.#createGated(target, known + index, names[known + index] ?? '', addedAt),
+      this.#createGatedTarget(target, known + index, names[known + index] ?? '', addedAt),
     )
     this.#targets.add(added)
     for (const gated of added) this.#changed.add(gated)
@@ -128,7 +128,7 @@ export class Assessor {
     }
   }
 
-  #createGated(target: Target, index: number, name: string, addedAt: number | undefined): GatedTarget {
+  #createGatedTarget(target: Target, index: number, name: string, addedAt: number | undefined): GatedTarget {
     const { settings } = this.#parts
     const own = targetRule(target, settings)
     const rule = this.#parts.extendRule(own, target)

@@ -240,9 +240,9 @@ export function isRemovedHook({ state, target }: GatedTarget): boolean {
  * Whether the stall clock of a target is stopped: its assessment has a stall hold, or the target waits for another
  * target. If the user set the stall timeout, the clock is never stopped.
  */
-export function hasStallHold({ state, target, settings }: GatedTarget, awaitsOther: () => boolean): boolean {
+export function hasStallHold({ state, target, settings }: GatedTarget, isWaitingForOther: () => boolean): boolean {
   const isSetByUser = target.clocks.stallTimeoutMs !== undefined || settings.isStallTimeoutSetByUser
-  return !isSetByUser && (state.assessment?.stallHold !== undefined || awaitsOther())
+  return !isSetByUser && (state.assessment?.stallHold !== undefined || isWaitingForOther())
 }
 
 /** Measures the time without progress since `since`. While `heldSince` is set, the time does not count. */

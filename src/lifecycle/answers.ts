@@ -244,9 +244,9 @@ function unansweredProblem({ check, pods }: AskedCheck, object: KubeObject, now:
 /** The milestone `answers`. It counts the pods that have answered. */
 function answersMilestone(asked: readonly AskedCheck[], open: readonly AskedCheck[], isReady: boolean): Milestone {
   const name = 'answers'
-  const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0)
-  const done = sum(asked.map(({ right }) => right.length))
-  const total = Math.max(1, sum(asked.map(({ check, pods }) => (check.eachPod ? pods.length : 1))))
+  const sumOf = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0)
+  const done = sumOf(asked.map(({ right }) => right.length))
+  const total = Math.max(1, sumOf(asked.map(({ check, pods }) => (check.eachPod ? pods.length : 1))))
   const count = { done: Math.min(done, total), total }
   if (isReady && open.length === 0) return { name, state: 'done', count, message: answersText(asked) }
   return { name, state: 'open', count, message: isReady ? waitingText(open) : '' }

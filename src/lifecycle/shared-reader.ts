@@ -24,7 +24,7 @@ export interface SharedReaders {
 export function createSharedReaders(store: Store, gateTime: GateTime, settings: LifecycleSettings): SharedReaders {
   const histories = new PodHistories(store, gateTime)
   const { startedAt, time } = gateTime
-  const at = (now: number): SharedReader => {
+  const createReader = (now: number): SharedReader => {
     const reads = new Reads()
     const listState = (request: WatchRequest) => {
       reads.recordListState(request)
@@ -73,7 +73,7 @@ export function createSharedReaders(store: Store, gateTime: GateTime, settings: 
       declaresStatus: (kind) => store.hasStatusSubresource(kind),
     }
   }
-  return { observe: (change, now) => toKeyedChange(change, histories.observe(change, now)), at }
+  return { observe: (change, now) => toKeyedChange(change, histories.observe(change, now)), at: createReader }
 }
 
 /** Lists the objects in the store with the kind, namespace and name in a request. */

@@ -251,7 +251,7 @@ export function listDependents(
   reader: Reader,
 ): readonly Dependent[] {
   for (const request of dependentRequests(custom, dependentRules)) reader.watch(request)
-  const below = (owner: KubeObject, depth: number): readonly Dependent[] =>
+  const listBelow = (owner: KubeObject, depth: number): readonly Dependent[] =>
     findDirectDependents(owner, custom, reader, dependentRules).map((object) => {
       const { rule, isCustom } = dependentRules.ruleOf(object)
       const isEntered = isCustom && depth < maxDepth
@@ -262,11 +262,11 @@ export function listDependents(
         dependents: () => {
           if (!isEntered) return []
           for (const request of appliedRequests(object, dependentRules)) reader.watch(request)
-          return below(object, depth + 1)
+          return listBelow(object, depth + 1)
         },
       }
     })
-  return below(custom, 1)
+  return listBelow(custom, 1)
 }
 
 /** Lists the dependents of a custom resource, at any depth. Requests their watches. */
@@ -275,8 +275,11 @@ export function listAllDependents(
   dependentRules: DependentRules,
   reader: Reader,
 ): readonly Dependent[] {
-  const withDeeper = (each: Dependent): readonly Dependent[] => [each, ...each.dependents().flatMap(withDeeper)]
-  return listDependents(custom, dependentRules, reader).flatMap(withDeeper)
+  const withAllDependents = (each: Dependent): readonly Dependent[] => [
+    each,
+    ...each.dependents().flatMap(withAllDependents),
+  ]
+  return listDependents(custom, dependentRules, reader).flatMap(withAllDependents)
 }
 
 /** Assesses an object that is not a target. Its history is unknown, so it counts as unchanged since its creation. */

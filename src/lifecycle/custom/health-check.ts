@@ -144,11 +144,11 @@ function unobservedMeaning(object: KubeObject, check: HealthCheck): Meaning {
 
 /** Evaluates the expressions. Undefined if a catalogue entry reads no field that is in the status. */
 function meaningByExpressions(object: KubeObject, check: HealthCheck): Meaning | undefined {
-  const holds = (name: 'inProgress' | 'suspended' | 'failed' | 'current') => check[name]?.(object).holds === true
-  if (holds('inProgress')) return 'progressing'
-  if (holds('suspended')) return 'suspended'
-  if (holds('failed')) return 'failed'
-  if (holds('current')) return 'ready'
+  const isTrue = (name: 'inProgress' | 'suspended' | 'failed' | 'current') => check[name]?.(object).holds === true
+  if (isTrue('inProgress')) return 'progressing'
+  if (isTrue('suspended')) return 'suspended'
+  if (isTrue('failed')) return 'failed'
+  if (isTrue('current')) return 'ready'
   return check.isUsers || hasReadField(object, check) ? 'progressing' : undefined
 }
 

@@ -40,7 +40,7 @@ function readReport(
   known: KnownRevision | undefined,
 ): AwaitedReport {
   const read = readers[object.kind as keyof typeof readers] ?? readApplication
-  return { ...read(object, revisions, known), wantedText: describeWanted(revisions) }
+  return { ...read(object, revisions, known), wantedText: describeRevisions(revisions) }
 }
 
 /**
@@ -133,7 +133,7 @@ function isOlderThanWanted(
   return names.some((each) => isLowerVersion(one, each) === true)
 }
 
-function describeWanted(wanted: readonly WantedRevision[]): string {
+function describeRevisions(wanted: readonly WantedRevision[]): string {
   return wanted
     .map(({ source, revision }) => `${source === undefined ? '' : `${source} at `}${shortRevision(revision)}`)
     .join(', ')

@@ -243,7 +243,7 @@ interface Count {
   readonly state: 'wanted' | 'exists' | 'good' | 'bad'
 }
 
-function countsOf(fields: Fields): readonly Count[] {
+function partCounts(fields: Fields): readonly Count[] {
   return Object.entries(fields).flatMap(([key, value]): Count[] => {
     if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) return []
     const tokens = wordsOf(key)
@@ -262,7 +262,7 @@ function countsOf(fields: Fields): readonly Count[] {
  * Controllers often omit a count of zero. `replicas: 3` alone is no signal.
  */
 function readCounts(fields: Fields, { spec = {}, path = '' }: Position): readonly Signal[] {
-  const counts = countsOf(fields).filter(({ key }) => !(/updated/i.test(key) && hasPartitionOrOnDelete(spec)))
+  const counts = partCounts(fields).filter(({ key }) => !(/updated/i.test(key) && hasPartitionOrOnDelete(spec)))
   const signals = [...Map.groupBy(counts, ({ noun }) => noun)].flatMap(([noun, ofNoun]) => {
     const of = (state: Count['state']) => ofNoun.filter((each) => each.state === state)
     const [wanted, good, exist] = [of('wanted'), of('good'), of('exists')]
@@ -300,7 +300,7 @@ function requestedCounts(spec: Fields, noun: string): readonly number[] {
   const sets = Object.entries(spec).find(([key, value]) => objectsIn(value).length > 0 && wordsOf(key)[0] === noun)
   const counts = objectsIn(sets?.[1]).map(({ count, replicas }) => Number(count ?? replicas))
   if (counts.length > 0) return [counts.reduce((sum, count) => sum + count, 0)]
-  return countsOf(spec).flatMap((each) =>
+  return partCounts(spec).flatMap((each) =>
     each.noun === noun || (noun === '' && each.key === 'replicas') ? [each.value] : [],
   )
 }

@@ -90,16 +90,16 @@ export function hasAnyWord(tokens: readonly string[], searched: ReadonlySet<stri
 export function meaningOf(state: string, isWork = false): Meaning | undefined {
   const tokens = wordsOf(state)
   if (tokens.length === 0 || tokens.length > maxTokens) return undefined
-  const has = (some: ReadonlySet<string>) => hasAnyWord([...tokens, tokens.join('')], some)
+  const hasWord = (some: ReadonlySet<string>) => hasAnyWord([...tokens, tokens.join('')], some)
   const isNegated = otherWords.negation.has(tokens[0] ?? '')
-  if (has(stateWords.failed)) return isNegated ? undefined : 'failed'
-  if (has(stateWords.suspended)) return isNegated ? undefined : 'suspended'
+  if (hasWord(stateWords.failed)) return isNegated ? undefined : 'failed'
+  if (hasWord(stateWords.suspended)) return isNegated ? undefined : 'suspended'
   const isActivity = tokens.includes('running') && tokens.some((token) => activities.test(token))
   const isOpposite = tokens.some((token) => token.startsWith('un') && isGoodWord(token.slice(2)))
-  if (has(stateWords.progressing) || isNegated || isOpposite || isActivity || tokens.some(isInProgress))
+  if (hasWord(stateWords.progressing) || isNegated || isOpposite || isActivity || tokens.some(isInProgress))
     return 'progressing'
-  if (!has(stateWords.ready)) return undefined
-  if (isWork && has(otherWords.started)) return 'progressing'
+  if (!hasWord(stateWords.ready)) return undefined
+  if (isWork && hasWord(otherWords.started)) return 'progressing'
   const isStep = tokens.length > 1 && !isEndState(state) && (isWork || otherWords.step.has(tokens.at(-1) ?? ''))
   return isStep ? 'progressing' : 'ready'
 }
