@@ -20,7 +20,7 @@ function record(problem: Partial<Own> & Pick<Own, 'reason' | 'subject'>) {
   return createRecord({ startedAt: start, targets: [judged] })
 }
 
-describe('the evidence for a problem', () => {
+describe('the evidence of a problem', () => {
   it('contains the log of the container that failed a Job', () => {
     const { basis } = createProblem({ reason: 'crash-loop', subject: toSubject('pod/migrate-x'), container: 'app' })
     const failed = record({ reason: 'job-failed', subject: toSubject('job/migrate'), cause: basis })
@@ -30,7 +30,7 @@ describe('the evidence for a problem', () => {
     ])
   })
 
-  it('contains the events about the target itself, of any kind', () => {
+  it('contains the events of the target, whatever its kind', () => {
     const store = new Store(() => false)
     const job: KubeObject = {
       apiVersion: 'batch/v1',
@@ -48,7 +48,7 @@ describe('the evidence for a problem', () => {
   })
 })
 
-it('the chain of a pod that waits for its claim ends in the claim, even if claims are not watched', () => {
+it('the ownership chain of a pod ends at its PersistentVolumeClaim even if claims are not watched', () => {
   const store = new Store(() => false)
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'migrate-x', namespace: 'shop', uid: 'u' } }
   store.apply({ at: moment(3), type: 'ADDED', object: pod })
@@ -68,7 +68,7 @@ it('the chain of a pod that waits for its claim ends in the claim, even if claim
   expect(judged?.problems[0]?.chain).toEqual(['job/migrate', 'pod/migrate-x', 'persistentvolumeclaim/data'])
 })
 
-describe('a target that a clock ended without a known problem', () => {
+describe('the evidence of a target that a clock ended', () => {
   const web = createTarget({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' })
   const deployment = make.deployment()
   const waitingPod = make.pod({
@@ -91,7 +91,7 @@ describe('a target that a clock ended without a known problem', () => {
   }
 
   it.each(['no-progress', 'still-running'] as const)(
-    'shows for %s what its pod waits for: reason of the container, newest Warning, conditions',
+    'contains, for %s, the container reason, newest Warning and conditions of its pod',
     (reason) => {
       const judged = explained(reason, warning('FailedSync', 'old', 10), warning('InspectFailed', 'damaged layer', 40))
       expect(judged?.problems).toMatchObject([
@@ -111,7 +111,7 @@ describe('a target that a clock ended without a known problem', () => {
     },
   )
 
-  it('names its pod without any Warning too', () => {
+  it('contains the pod even if there is no Warning', () => {
     expect(explained('no-progress')?.problems).toMatchObject([{ subject: 'pod/web-x' }])
   })
 })

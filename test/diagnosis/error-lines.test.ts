@@ -15,7 +15,7 @@ it.each(rows<[string, string]>(data, 'no line that looks like an error'))(
   },
 )
 
-it('a long hostile line is read in no time', () => {
+it('a long hostile log is searched within a second', () => {
   const startedAt = performance.now()
   for (const unit of ['a.', 'Error ', ' at', '{', '[e', 'fatal ']) findErrorLine([unit.repeat(100_000)])
   expect(performance.now() - startedAt).toBeLessThan(1_000)

@@ -42,12 +42,12 @@ function linesOf(...events: readonly Said[]) {
   return lines.map((line) => evidenceText({ type: 'event', title: '', text: '', events: [line] }, start))
 }
 
-describe('the events of an object', () => {
+describe('events of an object', () => {
   it.each(rowsOfEvents)('%s', (_, events, lines) => {
     expect(linesOf(...events)).toEqual(lines)
   })
 
-  it('that contain a whole log keep its first and last lines', () => {
+  it('with a whole log as their message keep its first and last lines', () => {
     const log = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`)
     expect(
       linesOf({ reason: 'UpgradeFailed', message: ['Helm upgrade failed', '', 'Last logs:', ...log].join('\n') }),
@@ -64,12 +64,12 @@ describe('the events of an object', () => {
     ])
   })
 
-  it('that have a very long line lose its end', () => {
+  it('with a very long line lose the end of that line', () => {
     const [line] = linesOf({ reason: 'Failed', message: 'x'.repeat(2_000) })
     expect(line).toBe(` 0:12  Failed  ${'x'.repeat(800)}… 1,200 more characters`)
   })
 
-  it('from long before the start of the gate are left out', () => {
+  it('from long before the gate are not shown', () => {
     const limit = -shownHistoryMs / 1_000
     const lines = linesOf(
       { reason: 'Old', message: 'not found', seconds: limit },

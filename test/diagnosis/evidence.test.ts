@@ -82,8 +82,8 @@ function explained(
   return first
 }
 
-describe('a target that is not ready', () => {
-  it('names the chain from the target to the container', () => {
+describe('the evidence of a target that is not ready', () => {
+  it('contains the ownership chain from the target to the container', () => {
     expect(explained({ reason: 'crash-loop' }).problems[0]?.chain).toEqual([
       'deployment/web',
       'replicaset/web-688',
@@ -92,7 +92,7 @@ describe('a target that is not ready', () => {
     ])
   })
 
-  it('shows the log of the previous run, and the termination message', () => {
+  it('contains the log of the previous container run and the termination message', () => {
     const evidence = explained({ reason: 'crash-loop' }).problems[0]?.evidence ?? []
     expect(evidence.map(({ title }) => title)).toEqual([
       'Termination message',
@@ -101,7 +101,7 @@ describe('a target that is not ready', () => {
     expect(evidence[0]?.text).toBe('panic: no database')
   })
 
-  it('shows warnings with their count, and leaves out the noise of success', () => {
+  it('contains warning events with their count, and no normal events', () => {
     const store = fill(
       event('BackOff', 'Back-off restarting', { count: 3 }),
       event('Pulled', 'Pulled it', { type: 'Normal' }),
@@ -110,7 +110,7 @@ describe('a target that is not ready', () => {
     expect(events?.text).toBe('BackOff ×3  Back-off restarting')
   })
 
-  it('shows the events of the container that has the problem, and of its pod, but of no other container', () => {
+  it('contains the events of the failing container and its pod, but of no other container', () => {
     const of = (name: string) => ({ ...event('x', '').involvedObject, fieldPath: `spec.containers{${name}}` })
     const store = fill(
       event('BackOff', 'Back-off restarting app', { involvedObject: of('app') }),
@@ -121,19 +121,19 @@ describe('a target that is not ready', () => {
     expect(events?.text.split('\n')).toEqual(['BackOff  Back-off restarting app', 'NodeNotReady  Node is not ready'])
   })
 
-  it('gets a hint from the answer to its probe', () => {
+  it('has a hint from the answer to the probe', () => {
     const store = fill({ ...crashedPod, spec: { containers: [{ ...container, ports: [{ containerPort: 8081 }] }] } })
     const detail = { isRunning: true, answer: { type: 'http-status', status: 503 } }
     expect(explained({ reason: 'readiness-failing', detail }, store).hint).toContain('the app answers 503')
   })
 
-  it('gets a hint that compares the probe with the ports', () => {
+  it('has a hint that compares the probe port with the container ports', () => {
     expect(explained({ reason: 'readiness-failing' }).hint).toContain(
       'The probe asks port 8081 for /healthz, but the container declares 8080.',
     )
   })
 
-  it('points to the line of the manifest that fixes it', () => {
+  it('has a hint with the line of the manifest to correct', () => {
     const text = [
       'apiVersion: apps/v1',
       'kind: Deployment',
@@ -174,7 +174,7 @@ describe('a problem with a cause', () => {
     ],
   })
 
-  it('has the evidence of the cause, and the chain to it', () => {
+  it('has the evidence of its cause and the chain to it', () => {
     const [judged] = addDiagnosis(createRecord({ targets: [waiting] }), fill(), 0).targets
     expect(judged?.problems[0]?.chain).toEqual([
       'service/front',
@@ -189,7 +189,7 @@ describe('a problem with a cause', () => {
     ])
   })
 
-  it('omits the evidence of the cause if another target has it', () => {
+  it('has no evidence of its cause if another target has it', () => {
     const failed = createTargetRecord({ target, outcome: 'failed', reason: 'crash-loop', problems: [cause] })
     const [judged, other] = addDiagnosis(createRecord({ targets: [waiting, failed] }), fill(), 0).targets
     expect(judged?.problems[0]?.evidence.map(({ title }) => title)).toEqual([])
@@ -197,13 +197,13 @@ describe('a problem with a cause', () => {
   })
 })
 
-describe('the logs worth reading', () => {
+describe('the logs that the evidence needs', () => {
   const failed = (...problems: readonly Parameters<typeof createProblem>[0][]) =>
     createTargetRecord({ outcome: 'failed', problems: problems.map((problem) => createProblem(problem)) })
   const logged = (judged: ReturnType<typeof failed>, store = new Store(() => false)) =>
     loggedContainers(judged, new TargetFacts(judged, store))
 
-  it('include the log of a container that died, once', () => {
+  it('contain the log of a container that died, once', () => {
     const judged = failed(
       { reason: 'crash-loop', subject: toSubject('pod/web-x') },
       { reason: 'readiness-failing', subject: toSubject('pod/web-x') },
@@ -211,7 +211,7 @@ describe('the logs worth reading', () => {
     expect(logged(judged)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 
-  it('include the log of the container that causes the problem of another object', () => {
+  it('contain the log of the container that caused the problem of another object', () => {
     const cause = createProblem({ reason: 'crash-loop', subject: toSubject('pod/web-x') })
     const judged = failed({
       reason: 'no-endpoints',
@@ -222,7 +222,7 @@ describe('the logs worth reading', () => {
     expect(logged(judged)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 
-  it('do not include one of a container that never ran', () => {
+  it('do not contain the log of a container that never ran', () => {
     const judged = failed({ reason: 'image-not-found', subject: toSubject('pod/web-x') })
     const store = new Store(() => false)
     const containerStatuses = [{ name: 'app', state: { waiting: { reason: 'ImagePullBackOff' } } }]
@@ -230,7 +230,7 @@ describe('the logs worth reading', () => {
     expect(logged(judged, store)).toEqual([])
   })
 
-  it('include only a few containers of one target', () => {
+  it('contain the logs of only a few containers of one target', () => {
     const problems = Array.from({ length: 9 }, (_, index) => ({
       reason: 'crash-loop' as const,
       subject: toSubject('pod/web-x'),
@@ -240,7 +240,7 @@ describe('the logs worth reading', () => {
   })
 })
 
-describe('a target that is still open when another one has failed', () => {
+describe('a target that is still open when another target fails', () => {
   const failed = createTargetRecord({ target, outcome: 'failed', reason: 'crash-loop', endedAt: at(20) })
   const open = createTargetRecord({ target: createTarget({ name: 'api' }), outcome: 'progressing', reason: '' })
   const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
@@ -252,7 +252,7 @@ describe('a target that is still open when another one has failed', () => {
     )
   })
 
-  it('has the hint of its own problem where it has one', () => {
+  it('has the hint for its own problem if it has one', () => {
     const stuck = { ...open, reason: 'paused' as const, problems: [createProblem({ reason: 'paused' })] }
     const [judged] = addDiagnosis(createRecord({ targets: [stuck, failed], verdict }), fill(), 0).targets
     expect(judged?.hint).toContain('Resume it')

@@ -7,7 +7,7 @@ import { make } from '../kit/objects.ts'
 import { titled } from '../kit/rows.ts'
 import { createRecord, createTargetRecord } from '../report/builders.ts'
 
-it.each(reasonCodes)('the hint for %s consists of sentences, even without facts', (reason) => {
+it.each(reasonCodes)('the hint for %s consists of complete sentences if no facts are known', (reason) => {
   const words = targetHint(createTarget(), reason)
   expect(words).toMatch(/^[A-Z].*\.$/)
   const unquoted = words.replaceAll('`NaN`', '')
@@ -15,22 +15,22 @@ it.each(reasonCodes)('the hint for %s consists of sentences, even without facts'
 })
 
 it.each([
-  ['Completed', true],
-  ['BackoffLimitExceeded', true],
-  ['SuccessfulCreate', false],
-  ['missing', false],
-])('a Job that is not found, whose last event is %s, has ended: %p', (lastEvent, hasEnded) => {
+  ['with a last event Completed has ended', 'Completed', true],
+  ['with a last event BackoffLimitExceeded has ended', 'BackoffLimitExceeded', true],
+  ['with a last event SuccessfulCreate has not ended', 'SuccessfulCreate', false],
+  ['without an event has not ended', 'missing', false],
+])('a missing Job %s', (_, lastEvent, hasEnded) => {
   const object = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'migrate' } }
   const events = lastEvent === 'missing' ? [] : [make.event(object, { reason: lastEvent })]
   expect(lastStateOfDeleted(object, events) !== undefined).toBe(hasEnded)
 })
 
-it('the hint for a cluster-wide object that is not found explains no namespace', () => {
+it('the hint for a missing cluster-scoped object does not mention a namespace', () => {
   const { namespace: _, ...target } = createTarget({ apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' })
   expect(targetHint(target, 'not-found')).not.toContain('namespace')
 })
 
-it('the hint for a selector describes the objects that it selects', () => {
+it('the hint for a selector contains the command that describes its objects', () => {
   const target = createTarget({ name: '', selector: 'app in (a, b)' })
   expect(targetHint(target, 'no-progress')).toContain("`kubectl describe deployment -l 'app in (a, b)' -n shop`")
 })
@@ -63,17 +63,17 @@ describe('the hint for a gate without access', () => {
       ],
       ([words]) => words,
     ),
-  )('names the user and the rights: %s', (_, [words, pattern]) => {
+  )('has a command that grants access: %s', (_, [words, pattern]) => {
     expect(denied('misconfigured', false, `x is forbidden: User "ci" ${words}`)).toMatch(pattern)
   })
 
-  it('warns against rolling back a rollout of unknown state', () => {
+  it('warns against a rollback of a rollout in an unknown state', () => {
     expect(denied('unknown', true, 'no')).toMatch(/look before you roll back\.$/)
     for (const reason of ['api-unreachable', 'credentials-expired'] as const)
       expect(hintOf({ outcome: 'unknown', reason, message: '' })).toMatch(/look before you roll back\.$/)
   })
 
-  it('explains that a rollout continues when its job is cancelled', () => {
+  it('explains that the rollout continues after its job is cancelled', () => {
     expect(hintOf(createVerdict('cancelled', 'cancelled', {}))).toMatch(/the rollout itself continues/)
   })
 
@@ -83,6 +83,6 @@ describe('the hint for a gate without access', () => {
   })
 })
 
-test('the hint of a target that was open when another one failed names --fail-fast on the command line', () => {
+test('the hint for a target that was still open after a failure mentions --fail-fast on the command line', () => {
   expect(targetHint(createTarget(), '', { usesFlags: true, isLeftOpen: true })).toContain('`--fail-fast=false`')
 })

@@ -54,7 +54,7 @@ function seen({ replicas = 3, image = 'app:v2', token = 'hunter2', managedFields
 }
 
 describe('a live object that differs from its manifest', () => {
-  it('is reported when it is first seen, as a warning at the line of the first difference', () => {
+  it('is a warning at the line of the first difference when it is first received', () => {
     const text =
       'the live object differs from k8s/web.yaml:2: spec.replicas is 5, not 3 (line 7); spec.template.spec.containers[app].image is app:v1, not app:v2 (line 12)'
     expect(driftOf(web).drift.observe(seen({ replicas: 5, image: 'app:v1' }))).toEqual([
@@ -65,19 +65,19 @@ describe('a live object that differs from its manifest', () => {
     ])
   })
 
-  it('is reported once, and only when it differs at first sight', () => {
+  it('is reported only once, and only if it differs when it is first received', () => {
     const { drift } = driftOf(web)
     expect(drift.observe(seen({}))).toEqual([])
     expect(drift.observe(seen({ replicas: 5 }))).toEqual([])
   })
 
-  it('is reported without the values of its environment', () => {
+  it('is reported without the values of its environment variables', () => {
     const [note] = driftOf(web).drift.observe(seen({ token: 'hunter3' }))
     expect(note?.entry.text).toContain('env[TOKEN].value differs (line 14)')
     expect(JSON.stringify(note)).not.toMatch(/hunter|hmac/)
   })
 
-  it('is a note and no warning when something scales it', () => {
+  it('is a note instead of a warning if an autoscaler sets the replicas', () => {
     const soft = [
       {
         entry: {
@@ -92,13 +92,13 @@ describe('a live object that differs from its manifest', () => {
     expect(driftOf(web).drift.observe(seen({ replicas: 5, managedFields }))).toEqual(soft)
   })
 
-  it('names no more than five differences', () => {
+  it('is reported with at most five differences', () => {
     const labels = Array.from({ length: 8 }, (_, index) => `l${index}: x`).join(', ')
     const [note] = driftOf(web.replace('  name: web', `  name: web\n  labels: {${labels}}`)).drift.observe(seen({}))
     expect(note?.entry.text).toMatch(/l4 is missing, not x \(line 6\) and 3 more$/)
   })
 
-  it('is not reported for another object, or for none', () => {
+  it('is not reported if it is another object or missing', () => {
     const { drift } = driftOf(web)
     const other = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace: 'other' } }
     expect(drift.observe({ at: 1, type: 'ADDED', object: other })).toEqual([])
@@ -107,7 +107,7 @@ describe('a live object that differs from its manifest', () => {
   })
 })
 
-describe('the report', () => {
+describe('the report of a live object that differs from its manifest', () => {
   const { drift, plan } = driftOf(web)
   const judged = createTargetRecord({
     target: plan.targets[0],
@@ -124,7 +124,7 @@ describe('the report', () => {
     ],
   })
 
-  it('contains the differences among its entries and the notes of their target', () => {
+  it('contains the differences as entries and as notes of the target', () => {
     expect(drift.addNotesTo(record)).toBe(record)
     const [note] = drift.observe(seen({ replicas: 5 }))
     const { entries, targets } = drift.addNotesTo(record)
@@ -132,7 +132,7 @@ describe('the report', () => {
     expect(targets[0]?.notes).toEqual(['1 old pod still draining', note?.entry.text])
   })
 
-  it('annotates the line of the manifest', () => {
+  it('has an annotation at the line of the manifest', () => {
     expect(buildAnnotations(record)).toMatchObject([{ file: 'k8s/web.yaml', startLine: 2 }])
   })
 })

@@ -10,7 +10,7 @@ function template(container: Partial<Container>, spec: object = {}): PodTemplate
   return { spec: { containers: [{ name: 'app', image: 'web:v1', ...container }], ...spec } }
 }
 
-describe('the differences of two templates', () => {
+describe('the differences between two pod templates are', () => {
   it.each(rows<[string, PodTemplate, PodTemplate, readonly string[]]>(data, 'the differences of two templates'))(
     '%s',
     (_, before, after, changes) => {
@@ -18,7 +18,7 @@ describe('the differences of two templates', () => {
     },
   )
 
-  it('names the variables of the environment, and never their values', () => {
+  it('the names of environment variables without their values', () => {
     const before = template({
       env: [
         { name: 'KEPT', value: 'k' },
@@ -43,7 +43,7 @@ describe('the differences of two templates', () => {
   })
 })
 
-describe('the changes of a rollout', () => {
+describe('the reported changes of a rollout', () => {
   const target = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web', clocks: {} }
   const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'd' }
   const deployment = {
@@ -74,8 +74,8 @@ describe('the changes of a rollout', () => {
 
   it.each([
     ['the previous revision', 2, 'ready', undefined],
-    ['the revision that was available when the gate began', 1, 'ready', 1],
-    ['the gated revision, if somebody changed it', 2, 'superseded', 1],
+    ['are relative to the revision that was available at the start of the gate', 1, 'ready', 1],
+    ['are relative to the gated revision if another change replaced it', 2, 'superseded', 1],
   ] as const)('are relative to %s', (_, revision, outcome, availableRevision) => {
     expect(revisionChanges({ outcome, basis: { target, availableRevision } }, third)).toEqual({
       changes: [`container app: image web:v${revision} → web:v3`],
@@ -83,7 +83,7 @@ describe('the changes of a rollout', () => {
     })
   })
 
-  it('are absent for a first revision', () => {
+  it('are empty for a first revision', () => {
     expect(
       revisionChanges({ outcome: 'ready', basis: { target } }, store(deployment, replicaSet('1', 'web:v3'))),
     ).toEqual({})

@@ -35,13 +35,13 @@ const defaults = {
 }
 
 it.each(rows<[string, object]>(data, 'the line of http-checks is read'))(
-  'the line %s of http-checks is read',
+  'the http-checks line "%s" is parsed',
   (line, expected) => {
     expect(requestOf(line)).toMatchObject({ ...defaults, ...expected })
   },
 )
 
-it('lines of http-checks keep their numbers, and are counted from 0 without comments', () => {
+it('http-checks lines keep their numbers and are counted without comments', () => {
   const { httpChecks } = parse({ 'http-checks': '# smoke\n\nservice/a GET /\nservice/b GET /' })
   expect(httpChecks.map(({ index, line }) => [index, line])).toEqual([
     [0, 3],
@@ -50,7 +50,7 @@ it('lines of http-checks keep their numbers, and are counted from 0 without comm
 })
 
 it.each(titled(rows<[string, string]>(data, 'a line of http-checks is a mistake'), ([line]) => line))(
-  'a line of http-checks is a mistake: %s',
+  'the http-checks line "%s" is rejected',
   (_, [line, message]) => {
     const { httpChecks } = parse({ 'http-checks': line })
     expect(httpChecks).toEqual([])
@@ -59,18 +59,18 @@ it.each(titled(rows<[string, string]>(data, 'a line of http-checks is a mistake'
 )
 
 it.each<[string, readonly (string | undefined)[], string | undefined]>([
-  ['of the only target of its name', ['shop'], 'shop'],
-  ['by default if there is no such target', [], 'default'],
-  ['by default if there are several', ['shop', 'default', 'qa'], 'default'],
-  ['of a target without one', [undefined], undefined],
-])('a line without -n has the namespace %s', (_, namespaces, expected) => {
+  ['of the only target with its name', ['shop'], 'shop'],
+  ['by default if no target has its name', [], 'default'],
+  ['by default if several targets have its name', ['shop', 'default', 'qa'], 'default'],
+  ['of a target without a namespace', [undefined], undefined],
+])('an http-checks line without -n has the namespace %s', (_, namespaces, expected) => {
   const targets = namespaces.map((namespace) => ({ apiVersion: '', kind: 'pod', name: 'web', namespace }) as Target)
   const others = { apiVersion: '', kind: 'pod', name: 'api', namespace: 'argocd' } as Target
   const { httpChecks } = addNamespaces(parse({ 'http-checks': 'pod/web GET /' }), [...targets, others], 'default')
   expect(httpChecks[0]?.reference.namespace).toBe(expected)
 })
 
-it('all mistakes of all lines are reported at once', () => {
+it('mistakes of all http-checks lines are reported at once', () => {
   const raw = {
     'http-checks': 'service/web get /\nservice/web GET healthz --times=0',
   }
@@ -81,11 +81,11 @@ it('all mistakes of all lines are reported at once', () => {
   ])
 })
 
-it('a mistake in a header does not contain its value', () => {
+it('an error about an http-checks header does not contain the value of the header', () => {
   expect(mistakesOf({ 'http-checks': 'service/web GET / --header=s3cret' }).join()).not.toContain('s3cret')
 })
 
-it('the lines of a recording contain no value of a header, and are read as the same requests', () => {
+it('recorded http-checks lines contain no header value and are parsed to the same requests', () => {
   const text = "# smoke\nservice/web GET / --header='Authorization: Bearer s3cret' --expect-body='it works'"
   const recorded = linesForRecording(text)
   expect(recorded.join()).not.toContain('s3cret')
@@ -93,7 +93,7 @@ it('the lines of a recording contain no value of a header, and are read as the s
   expect(request).toMatchObject({ headers: [['Authorization', '***']], expectBody: 'it works' })
 })
 it.each(rows<[string, string, readonly string[]]>(data, 'the secrets of a header'))(
-  'the secrets of a header: %s',
+  'a request header contains %s',
   (_, header, secrets) => {
     const line = `service/web GET / --header='${header}'`
     expect(secretsOfHeaders(parse({ 'http-checks': line }))).toEqual(secrets)

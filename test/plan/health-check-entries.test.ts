@@ -12,7 +12,7 @@ const database = (status?: object) => ({
   ...(status === undefined ? {} : { status }),
 })
 
-it('reads the file of docs/recipes.md', async () => {
+it('the health checks of docs/recipes.md are valid', async () => {
   const text = documentedBlock('docs/recipes.md', 'Your own definition of ready', 'yaml', 'shop', 1)
   expect(await parseHealthChecks(text, 'health-checks.yaml')).toMatchObject([{ kind: 'Widget' }])
 })
@@ -33,12 +33,12 @@ it.each(rows<[string, string, object | null, boolean]>(data, 'what a health chec
   },
 )
 
-it('the file of health-check-exprs reports the missing field', async () => {
+it('a missing field in a file of health-check-exprs is named in the error', async () => {
   expect((await check("current: status.phase == 'Running'")).current(database({})).error).toContain('phase')
 })
 
 it.each(rows<[string, string, string]>(data, 'the refused files of health checks'))(
-  'the file of health-check-exprs refuses %s and names the file',
+  'a file of health-check-exprs with %s is rejected with its name',
   async (_, text, message) => {
     const refusal = parseHealthChecks(text, 'checks.yaml')
     await expect(refusal).rejects.toThrow(UserError)
@@ -47,7 +47,7 @@ it.each(rows<[string, string, string]>(data, 'the refused files of health checks
   },
 )
 
-it('the file of health-check-exprs reports all mistakes at once', async () => {
+it('all mistakes in a file of health-check-exprs are reported at once', async () => {
   const error = await parseHealthChecks(
     '- {kind: A, current: "true"}\n- {apiVersion: example.com/v1, kind: B, constructor: 1}',
     'checks.yaml',
@@ -74,7 +74,7 @@ const find = async (apiVersion: string, kind: string) => {
 }
 
 it.each(rows<[string, string, string, string | null]>(data, 'the entry for a kind is the entry for'))(
-  'the entry for a kind is the entry for %s',
+  'the health check of a kind is %s',
   async (_, apiVersion, kind, expected) => {
     expect(await find(apiVersion, kind)).toBe(expected ?? undefined)
   },

@@ -79,7 +79,7 @@ it.each(rows<[string, Released]>(data, 'an object does not belong to a Helm rele
   },
 )
 
-it('the options of a Helm release apply to all of its objects, and excludes to some', async () => {
+it('the options of a Helm release apply to all of its objects and an exclude removes some', async () => {
   const objects = [released('Deployment', 'web'), released('Deployment', 'old'), released('Service', 'web')]
   const { names, targets } = await resolve('helm/web --timeout=20m\n!deployment/old', objects)
   expect(names.toSorted()).toEqual(['deployment/web', 'service/web'])
@@ -92,7 +92,7 @@ it('two Helm releases on one line are two references', async () => {
   expect(targets[1]).toMatchObject({ apiVersion: 'v1', kind: 'Helm', namespace: 'shop', selector: expect.any(String) })
 })
 
-it('a Helm release of which nothing may be listed is a mistake', async () => {
+it('a Helm release is rejected if no kind may be listed', async () => {
   await expect(resolve('helm/web', [], ['all'])).rejects.toMatchObject({ reason: 'forbidden' })
 })
 
@@ -125,9 +125,17 @@ describe('a pending revision of a Helm release', () => {
   )
 
   it.each([
-    ['has followed', ['superseded', 'superseded', 'deployed'], ['helm/web.v2']],
-    ['is pending', ['superseded', 'deployed', 'pending-upgrade'], ['helm/web.v2']],
-    ['has not followed', ['superseded', 'deployed'], []],
+    [
+      'that was awaited is a target again if another revision has followed',
+      ['superseded', 'superseded', 'deployed'],
+      ['helm/web.v2'],
+    ],
+    [
+      'that was awaited is a target again if another revision is pending',
+      ['superseded', 'deployed', 'pending-upgrade'],
+      ['helm/web.v2'],
+    ],
+    ['that was awaited is no target if no other revision has followed', ['superseded', 'deployed'], []],
   ])('that was awaited is judged again if another revision %s', (_, statuses, names) => {
     const before = targetsOf('helm/web', history('deployed', 'pending-upgrade'))
     expect(revisionsOf('helm/web', history(...statuses), before)).toEqual(names)

@@ -10,7 +10,7 @@ const policy = (policies: string) => ({ 'helm.sh/hook-delete-policy': policies }
 const argoPolicy = (policies: string) => ({ 'argocd.argoproj.io/hook-delete-policy': policies })
 
 it.each(titled(rows<object>(data, 'a hook that no deploy runs is skipped')))(
-  'a hook that no deploy runs is skipped: %s',
+  'a hook that a deploy does not run is skipped: %s',
   (_, annotations) => {
     expect(readHook(annotations)).toMatchObject({ isSkipped: true })
   },
@@ -24,7 +24,7 @@ it.each(titled(rows<object>(data, 'a hook that a deploy runs is a target')))(
 )
 
 it.each(titled([undefined, [], 'x', {}, policy('hook-succeeded'), argoPolicy('HookSucceeded')]))(
-  'an object without the annotation of a hook is none: %s',
+  'annotations without a hook make no hook: %s',
   (_, annotations) => {
     expect(readHook(annotations)).toBeUndefined()
   },
@@ -32,7 +32,7 @@ it.each(titled([undefined, [], 'x', {}, policy('hook-succeeded'), argoPolicy('Ho
 
 it.each(
   titled(rows<[object, string]>(data, 'a hook that its tool removes after success names the policy'), ([hook]) => hook),
-)('a hook that its tool removes after success names the policy: %s', (_, [annotations, removal]) => {
+)('a hook that is removed after success has the policy as its removal: %s', (_, [annotations, removal]) => {
   expect(readHook(annotations)).toMatchObject({ removal })
 })
 
@@ -43,13 +43,13 @@ it.each(
     { ...helm('pre-upgrade'), ...policy('hook-failed') },
     { ...argo('PreSync'), ...argoPolicy('BeforeHookCreation') },
   ]),
-)('a hook that stays after success has no policy of removal: %s', (_, annotations) => {
+)('a hook that stays after success has no removal: %s', (_, annotations) => {
   expect(readHook(annotations)?.removal).toBeUndefined()
 })
 
 const jobText = (metadata: object) => JSON.stringify({ apiVersion: 'batch/v1', kind: 'Job', metadata })
 
-it('a hook that no deploy runs is a notice, with and without a generated name', () => {
+it('a hook that a deploy does not run has a notice, with or without a generated name', () => {
   const text = [
     jobText({ name: 'a', annotations: helm('test') }),
     jobText({ generateName: 'b-', annotations: argo('Skip') }),

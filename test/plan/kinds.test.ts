@@ -12,21 +12,21 @@ function found(word: string): string | undefined {
 }
 
 it.each(rows<[string, string]>(data, 'findKind finds what kubectl means by'))(
-  'findKind finds what kubectl means by %s',
+  'findKind resolves %s to the same kind as kubectl',
   (word, expected) => {
     expect(found(word)).toBe(expected)
   },
 )
 
 it.each(['', '.', '..', '...', 'deploymnt', 'deployment.batch', 'pods/status', 'deployments.v9.apps', 'all'])(
-  'findKind finds nothing for %j',
+  'findKind finds no kind for %j',
   (word) => {
     expect(found(word)).toBeUndefined()
   },
 )
 
 it.each(rows<[string, string]>(data, 'explainUnknownKind explains'))(
-  'explainUnknownKind explains %s: the nearest kind, or why there is none',
+  'explainUnknownKind explains the unknown kind %s',
   (word, explanation) => {
     expect(explainUnknownKind(word, resources)).toMatch(toPattern(explanation))
   },

@@ -62,13 +62,16 @@ describe('an object of Kubernetes', () => {
   it.each([
     ['Deployment', 'strategy', { maxSurge: '25%', maxUnavailable: 1 }],
     ['DaemonSet', 'updateStrategy', { maxSurge: 0, maxUnavailable: '25%' }],
-  ])('of the kind %s differs in a removed limit that is the default of another kind', (kind, field, rollingUpdate) => {
-    const object = { apiVersion: 'apps/v1', kind, metadata: { name: 'a' } }
-    const live = { ...object, spec: { [field]: { type: 'RollingUpdate', rollingUpdate } } } as unknown as KubeObject
-    expect(findDifferences({ ...object, spec: {} } as ManifestObject, live, ['/spec']).map(describeDifference)).toEqual(
-      [`spec.${field} is set, and not in the file`],
-    )
-  })
+  ])(
+    'of the kind %s differs if its manifest lacks a limit that is the default of another kind',
+    (kind, field, rollingUpdate) => {
+      const object = { apiVersion: 'apps/v1', kind, metadata: { name: 'a' } }
+      const live = { ...object, spec: { [field]: { type: 'RollingUpdate', rollingUpdate } } } as unknown as KubeObject
+      expect(
+        findDifferences({ ...object, spec: {} } as ManifestObject, live, ['/spec']).map(describeDifference),
+      ).toEqual([`spec.${field} is set, and not in the file`])
+    },
+  )
 })
 
 it.each(rows<[string, string, string, Fields, Fields]>(data, 'an object of Kubernetes equals its manifest'))(
@@ -82,7 +85,7 @@ it.each(rows<[string, string, string, Fields, Fields, string[]]>(data, 'an objec
 )
 
 it.each(rows<[string, Fields, Fields]>(data, 'a container differs in what was emptied'))(
-  'a container differs in %s that was emptied, and not from the default',
+  'a container differs if its manifest empties %s, but not if the container has the default',
   (_, ours, theirs) => {
     expect(inContainer(ours, theirs)).toHaveLength(1)
     const stored = {
@@ -95,7 +98,7 @@ it.each(rows<[string, Fields, Fields]>(data, 'a container differs in what was em
   },
 )
 
-it('a file that SOPS has encrypted is not compared', () => {
+it('a file that is encrypted by SOPS is not compared', () => {
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' } }
   const ours = comparableManifest(
     { ...secret, data: { k: 'ENC[x]' }, sops: { mac: 'ENC[x]' } } as unknown as ManifestObject,
@@ -119,7 +122,7 @@ describe('a custom resource differs from its manifest', () => {
   )
 })
 
-describe('the record of the applier', () => {
+describe('the last-applied annotation or the managed fields', () => {
   const file = (container: Fields, more: Fields = {}) =>
     ({
       ...deployment,
@@ -141,12 +144,12 @@ describe('the record of the applier', () => {
     return record && [...record.differing, ...record.removed]
   }
 
-  it('equals the file that was applied, whatever webhooks and autoscalers changed since', () => {
+  it('equal the applied file, whatever webhooks and autoscalers changed since', () => {
     const mutated = file({ image: 'mirror/app:v1', resources: { limits: { cpu: '1' } } })
     expect(compare(v1, applied(v1, mutated))).toEqual([])
   })
 
-  it('contains no namespace, and labels that a tool added', () => {
+  it('equal the applied file without its namespace and with labels of a tool', () => {
     const tracked = {
       ...v1,
       metadata: {
@@ -159,13 +162,13 @@ describe('the record of the applier', () => {
     expect(compare(v1, applied(tracked))).toEqual([])
   })
 
-  it('shows that a variable was removed', () => {
+  it('show that a variable was removed', () => {
     expect(compare(file({ image: 'app:v1' }), applied(v1))).toEqual([
       'spec.template.spec.containers[app].env is set, and not in the file',
     ])
   })
 
-  it('shows that a sidecar was removed', () => {
+  it('show that a sidecar was removed', () => {
     const [app] = (v1['spec'] as { template: { spec: { containers: object[] } } }).template.spec.containers
     const withSidecar = file({}, { containers: [app, { name: 'log', image: 'l' }] })
     expect(compare(v1, applied(withSidecar))).toEqual([
@@ -173,7 +176,7 @@ describe('the record of the applier', () => {
     ])
   })
 
-  it('shows the order of init containers', () => {
+  it('show the order of init containers', () => {
     const ordered = (...names: string[]) => file({}, { initContainers: names.map((name) => ({ name })) })
     expect(compare(ordered('a', 'b'), applied(ordered('b', 'a')))).toHaveLength(2)
   })
@@ -196,11 +199,11 @@ describe('the record of the applier', () => {
   const serverSide = (...managedFields: object[]) =>
     redactor.redact({ ...v1, metadata: { ...v1.metadata, managedFields } } as unknown as KubeObject)
 
-  it('of a server-side apply owns the fields of the file', () => {
+  it('of a server-side apply contain the fields of the file', () => {
     expect(compare(v1, serverSide(owned('kubectl', { 'f:image': {}, ...env })))).toEqual([])
   })
 
-  it('of a server-side apply shows what was removed', () => {
+  it('of a server-side apply show removed fields', () => {
     const live = serverSide(owned('kubectl', { 'f:image': {}, ...env }))
     expect(compare(file({ image: 'app:v1' }), live)).toEqual([
       'spec.template.spec.containers[app].env is set, and not in the file',
@@ -247,14 +250,14 @@ describe('the record of the applier', () => {
     )
 
   it.each(rows<[string, Fields, Fields, string]>(data, 'of a writer without values shows that was removed'))(
-    'of a writer without values shows that %s was removed',
+    'without values show that %s was removed',
     (_, container, more, field) =>
       expect(compare(file({ image: 'app:v1' }), created(template(container, more)))).toEqual([
         `spec.template.spec.${field} is set, and not in the file`,
       ]),
   )
 
-  it('of a writer without values does not count what the server stores where the file has nothing', () => {
+  it('without values do not count a stored value where the file has none', () => {
     const container = {
       imagePullPolicy: 'IfNotPresent',
       terminationMessagePath: '/dev/termination-log',
@@ -276,7 +279,7 @@ describe('the record of the applier', () => {
     expect(compare(file(ours), live)).toEqual([])
   })
 
-  it('is that of another tool that has applied since kubectl did', () => {
+  it('of another tool count if that tool applied after kubectl', () => {
     const client = {
       manager: 'kubectl-client-side-apply',
       operation: 'Update',
@@ -288,9 +291,9 @@ describe('the record of the applier', () => {
     expect(compare(v1, applied(old, v1, [client]))).not.toEqual([])
   })
 
-  it('is absent if nothing was recorded', () => expect(compare(v1, serverSide())).toBeUndefined())
+  it('are absent if no tool recorded an apply', () => expect(compare(v1, serverSide())).toBeUndefined())
 
-  it('explains what admission changed, and not what another writer changed', () => {
+  it('explain a change by admission, but no change by another writer', () => {
     const entry = (manager: string, fields: Fields) => ({
       ...owned(manager, fields),
       operation: 'Update',

@@ -30,48 +30,51 @@ const namesOf = (lines: string) => read(lines).files.map(({ name }) => name)
 const messagesOf = (lines: string) =>
   read(lines).mistakes.map(({ input, line, message }) => `${input}${line === undefined ? '' : `:${line}`}: ${message}`)
 
-describe('lines', () => {
+describe('the input manifests', () => {
   beforeEach(() => {
     write('k8s/web.yaml', 'k8s/db/sts.yml', 'k8s/db/list.json', 'k8s/readme.md', 'k8s/.hidden/x.yaml', 'rendered.txt')
     write('k8s/UPPER.YAML', 'k8s/db/old/sts.yaml')
   })
 
-  it.each(rows<[string, string, readonly string[]]>(data, 'a line names'))('a line names %s', (_, lines, files) => {
-    expect(read(lines).mistakes).toEqual([])
-    expect(namesOf(lines)).toEqual(files)
-  })
+  it.each(rows<[string, string, readonly string[]]>(data, 'a line names'))(
+    'accepts a line with %s',
+    (_, lines, files) => {
+      expect(read(lines).mistakes).toEqual([])
+      expect(namesOf(lines)).toEqual(files)
+    },
+  )
 
-  it('a hidden manifest of a folder is read, as by kubectl apply -f', () => {
+  it('reads a hidden manifest of a folder, like kubectl apply -f', () => {
     write('k8s/.late.yaml')
     expect(namesOf('k8s')).toEqual(['k8s/.late.yaml', 'k8s/web.yaml'])
   })
 
-  it('a file whose name looks like a glob is read', () => {
+  it('reads a file whose name looks like a glob', () => {
     write('k8s/[web].yaml')
     expect(namesOf('k8s/[web].yaml')).toEqual(['k8s/[web].yaml'])
   })
 
-  it('a file outside of the workspace is read by its whole path', () => {
+  it('reads a file outside of the workspace by its absolute path', () => {
     writeFileSync(join(root, 'rendered.yaml'), 'a: 1')
     expect(read(join(root, 'rendered.yaml')).files).toEqual([{ name: join(root, 'rendered.yaml'), text: 'a: 1' }])
   })
 
-  it('an exclude that excludes nothing is reported', () => {
+  it('reports an exclude that excludes nothing', () => {
     expect(read('k8s/web.yaml\n!k8s/job.yaml').unusedExcludes).toEqual([{ line: 2, text: '!k8s/job.yaml' }])
   })
 })
 
-describe('mistakes', () => {
+describe('the input manifests rejects', () => {
   beforeEach(() => write('k8s/web.yaml', 'docs/readme.md'))
 
   it.each(rows<[string, string, readonly string[]]>(data, 'a line is a mistake if it names'))(
-    'a line is a mistake if it names %s',
+    'a line with %s',
     (_, lines, messages) => {
       expect(messagesOf(lines)).toEqual(messages.map((words) => expect.stringMatching(toPattern(words))))
     },
   )
 
-  it('a manifest that is binary, or UTF-16, is a mistake', () => {
+  it('a binary or UTF-16 manifest', () => {
     writeFileSync(join(workspace, 'a.yaml'), Buffer.from('a: 1', 'utf16le'))
     writeFileSync(join(workspace, 'b.yaml'), Buffer.from([0x61, 0xff, 0xfe]))
     expect(messagesOf('a.yaml\nb.yaml')).toEqual([
@@ -80,7 +83,7 @@ describe('mistakes', () => {
     ])
   })
 
-  it('a manifest that is too large for any apply is a mistake', () => {
+  it('a manifest that is too large to be applied', () => {
     writeFileSync(join(workspace, 'big.yaml'), Buffer.alloc(8 * 1024 * 1024 + 1, 'a'))
     expect(messagesOf('big.yaml')).toEqual([
       'big.yaml: The file is larger than 8 MiB. Split it, or name fewer objects.',
@@ -88,7 +91,7 @@ describe('mistakes', () => {
   })
 })
 
-it('symbolic links are followed within the workspace, and a file is read once', () => {
+it('symbolic links within the workspace are followed, and a file is read once', () => {
   write('base/web.yaml')
   symlinkSync('../base', join(workspace, 'base/again'))
   symlinkSync('base/web.yaml', join(workspace, 'link.yaml'))
@@ -96,7 +99,7 @@ it('symbolic links are followed within the workspace, and a file is read once', 
   expect(namesOf('link.yaml')).toEqual(['link.yaml'])
 })
 
-it('symbolic links are refused when they lead out of the workspace', () => {
+it('symbolic links that lead out of the workspace are rejected', () => {
   writeFileSync(join(root, 'secret.yaml'), 'a: 1')
   mkdirSync(join(workspace, 'k8s'))
   symlinkSync(join(root, 'secret.yaml'), join(workspace, 'k8s/a.yaml'))
@@ -107,7 +110,7 @@ it('symbolic links are refused when they lead out of the workspace', () => {
   expect(messagesOf('k8s/*/*.yaml')).toEqual([expect.stringMatching(/Nothing matches|leads out/)])
 })
 
-it('symbolic links that lead nowhere are reported', () => {
+it('symbolic links to missing files are reported', () => {
   symlinkSync('gone.yaml', join(workspace, 'link.yaml'))
   expect(messagesOf('link.yaml')).toEqual(['manifests:1: "link.yaml" cannot be read: it is a broken link.'])
 })

@@ -59,7 +59,7 @@ it.each(rows<[string, string, Manifests, readonly string[]]>(data, 'mistakes'))(
   expect(mistakesOf(() => plan(lines, files))).toEqual(expected.map((words) => expect.stringMatching(toPattern(words))))
 })
 
-it('annotations of manifests set the clocks of an object, as docs/recipes.md shows', () => {
+it('annotations set the clocks of an object, as docs/recipes.md shows', () => {
   const text = documentedBlock('docs/recipes.md', 'Settings on an object', 'yaml', 'shop')
   const [target] = plan('', { 'a.yaml': text }).targets
   expect(target?.clocks).toEqual({ timeoutMs: 1_200_000, stallTimeoutMs: 600_000 })
@@ -81,7 +81,7 @@ describe('inputs', () => {
   afterEach(() => rmSync(workspace, { recursive: true, force: true }))
 
   it.each(titled([{}, { resources: '\n# nothing\n', manifests: ' ' }]))(
-    'a mistake names resources and manifests when both are empty: %s',
+    'an error names resources and manifests if both are empty: %s',
     async (_, raw) => {
       expect((await readTargetInputs(raw, workspace)).mistakes).toEqual([
         {
@@ -93,7 +93,7 @@ describe('inputs', () => {
     },
   )
 
-  it('manifests suffice beside resources that only exclude', async () => {
+  it('manifests are sufficient beside resources with only excludes', async () => {
     const { references, mistakes } = await readTargetInputs(
       { resources: '!pod/x', manifests: 'k8s/web.yaml' },
       workspace,
@@ -102,7 +102,7 @@ describe('inputs', () => {
     expect(references).toMatchObject([{ exclude: true }, { kind: 'Deployment', name: 'web', place: { line: 1 } }])
   })
 
-  it('the mistakes of resources and manifests are reported at once', async () => {
+  it('mistakes of resources and manifests are reported at once', async () => {
     const { mistakes } = await readTargetInputs({ resources: 'web', manifests: 'k8s/\n*.json\n!x.yaml' }, workspace)
     expect(mistakes.map(({ input, line }) => `${input}:${line}`)).toEqual([
       'resources:1',
@@ -112,7 +112,7 @@ describe('inputs', () => {
     ])
   })
 
-  it('an exclude in manifests that excludes nothing is a skipped line', async () => {
+  it('an exclude in manifests that excludes nothing is reported as skipped', async () => {
     const { skipped } = await readTargetInputs({ manifests: 'k8s/web.yaml\n!x.yaml' }, workspace)
     expect(skipped).toEqual([{ place: { input: 'manifests', line: 2 }, text: '!x.yaml', why: 'it excludes nothing' }])
   })

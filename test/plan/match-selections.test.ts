@@ -61,13 +61,13 @@ it('a line with a selector stops waiting when the job is cancelled', async () =>
 })
 
 it.each([
-  ['the time of created', {}, {}, 30_000],
-  ['the time of created of its own line', { milestoneTimeoutsMs: { created: 5_000 } }, {}, 5_000],
-  ['the time for its change', {}, { awaitChangeMs: 60_000 }, 60_000],
-  ['the timeout, if that is shorter', {}, { timeoutMs: 8_000 }, 8_000],
-  ['the timeout of its own line, if that is shorter', { timeoutMs: 7_000 }, {}, 7_000],
-  ['the timeout, if nothing else limits it', {}, { milestoneTimeoutsMs: { created: 0 } }, 600_000],
-  ['without an end, if no clock runs', {}, { milestoneTimeoutsMs: {}, timeoutMs: 0 }, Infinity],
-])('the wait of a line with a selector is %s', (_, clocks, others, limitMs) => {
+  ['for the timeout of the milestone created', {}, {}, 30_000],
+  ['for the timeout of the milestone created of its own line', { milestoneTimeoutsMs: { created: 5_000 } }, {}, 5_000],
+  ['for the timeout of its change', {}, { awaitChangeMs: 60_000 }, 60_000],
+  ['for the timeout of the gate if that is shorter', {}, { timeoutMs: 8_000 }, 8_000],
+  ['for the timeout of its own line if that is shorter', { timeoutMs: 7_000 }, {}, 7_000],
+  ['for the timeout of the gate if no other clock runs', {}, { milestoneTimeoutsMs: { created: 0 } }, 600_000],
+  ['without a limit if no clock runs', {}, { milestoneTimeoutsMs: {}, timeoutMs: 0 }, Infinity],
+])('a line with a selector waits %s', (_, clocks, others, limitMs) => {
   expect(matchLimitMs({ clocks }, { ...inputs, ...others })).toBe(limitMs)
 })

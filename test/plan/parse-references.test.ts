@@ -33,7 +33,7 @@ function mistakesOf(text: string): string[] {
 }
 
 it.each(rows<[string, string, undefined | string]>(data, 'the line "" is read as kubectl wait reads its arguments'))(
-  'the line "%s" is read as kubectl wait reads its arguments',
+  'the line "%s" is parsed like the arguments of kubectl wait',
   (text, ...expected) => {
     // A line of excludes alone would be a mistake of its own.
     expect(read(`${text}\npod/other`)).toEqual([...expected, 'pod/other'])
@@ -41,14 +41,14 @@ it.each(rows<[string, string, undefined | string]>(data, 'the line "" is read as
 )
 
 it.each(rows<[string, WaitFor]>(data, 'the flag --for= is read as kubectl wait reads it'))(
-  'the flag --for=%s is read as kubectl wait reads it',
+  'the flag --for=%s is parsed like the flag of kubectl wait',
   (text, waitFor) => {
     for (const flag of [`--for=${text}`, `--for ${text}`])
       expect(parseReferences(`certificate/tls ${flag}`)).toMatchObject({ references: [{ waitFor }], mistakes: [] })
   },
 )
 
-it('the number of a line is that in an editor, whatever ends the lines', () => {
+it('lines are numbered as in an editor, with any kind of line break', () => {
   const text = '\n# the shop\r\ndeployment/web\r\rservice/web svc/api\n'
   expect(parseReferences(text).references.map(({ place, name }) => [place.line, name])).toEqual([
     [3, 'web'],
@@ -58,14 +58,14 @@ it('the number of a line is that in an editor, whatever ends the lines', () => {
 })
 
 it.each(rows<string>(data, 'the printed line "" names a resource to gate'))(
-  'the printed line "%s" names a resource to gate',
+  'the kubectl output "%s" names a target',
   (text) => {
     expect(read(text)).toEqual(['deployment.apps/web'])
   },
 )
 
 it.each(rows<[string, string]>(data, 'the printed line "" is skipped as'))(
-  'the printed line "%s" is skipped as %s',
+  'the kubectl output "%s" is skipped as %s',
   (text, why) => {
     expect(parseReferences(text)).toEqual({
       references: [],
@@ -76,14 +76,14 @@ it.each(rows<[string, string]>(data, 'the printed line "" is skipped as'))(
 )
 
 it.each(rows<[string, string, readonly string[]]>(data, 'an input is read'))(
-  'an input is read %s',
+  'an input is parsed %s',
   (_, text, expected) => {
     expect(read(text)).toEqual(expected)
   },
 )
 
 it.each(titled(rows<string>(data, "a name with line breaks in kubectl's output adds no exclude")))(
-  "a name with line breaks in kubectl's output adds no exclude: %s",
+  'an exclude between lines of kubectl output is rejected: %s',
   (_, printed) => {
     expect(mistakesOf(`deployment.apps/web configured\n${printed}`)).toContainEqual(
       expect.stringMatching(
@@ -94,7 +94,7 @@ it.each(titled(rows<string>(data, "a name with line breaks in kubectl's output a
 )
 
 it.each(titled(rows<string>(data, "excludes above and below kubectl's output, and between other lines")))(
-  "excludes above and below kubectl's output, and between other lines: %s",
+  'excludes around kubectl output are accepted: %s',
   (_, text) => {
     expect(mistakesOf(text)).toEqual([])
     expect(read(text).filter((each) => each.startsWith('!')).length).toBeGreaterThan(0)
@@ -106,7 +106,7 @@ it.each(
     data,
     'the report of Helm about is a mistake that names what to pass instead',
   ),
-)('the report of Helm about %s is a mistake that names what to pass instead', (_, lines, line) => {
+)('the output of Helm about %s is rejected with a fix', (_, lines, line) => {
   expect(mistakesOf(lines.join('\n'))).toEqual([
     `${line}: This is output of Helm, which contains no resources. Name the release instead: helm/web -n shop.`,
   ])
@@ -121,7 +121,7 @@ it.each(rows<[string, string, readonly string[], readonly string[]]>(data, 'an i
 )
 
 it.each(titled(rows<string>(data, 'the line "" is a mistake: the apply failed')))(
-  'a line that kubectl printed about a failed apply is a mistake: %s',
+  'an error of kubectl apply is rejected: %s',
   (_, text) => {
     const shown = stripVTControlCharacters(text).replace(/[.: ]+$/, '')
     expect(mistakesOf(`service/web created\n${text}`)).toEqual([
@@ -131,7 +131,7 @@ it.each(titled(rows<string>(data, 'the line "" is a mistake: the apply failed'))
 )
 
 it.each(rows<[string, string]>(data, 'the line is a mistake that contains its correction'))(
-  'the line %s is a mistake that contains its correction',
+  'the line "%s" is rejected with a fix',
   (text, message) => {
     const { references, mistakes } = parseReferences(`\n${text}`, 'resources')
     expect(references).toEqual([])
@@ -147,7 +147,7 @@ const piece = fc.oneof(
   ),
 )
 
-it('any text is read without an error as references, skipped lines or mistakes', () => {
+it('any text is parsed to references, skipped lines or mistakes, without an exception', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
       const { references, skipped, mistakes } = parseReferences(pieces.join(''))
@@ -176,6 +176,6 @@ it.each([
   ['kinds times names', `${'a,'.repeat(32_000)}a${' b'.repeat(32_000)}`],
   ['many lines', 'a b c d e f g h\n'.repeat(8_000)],
   ['many flags', `pod/x ${'--x '.repeat(30_000)}`],
-])('a long input of %s is read within 2 s of CPU time', (_, text) => {
+])('a long input of %s is parsed within 2 s of CPU time', (_, text) => {
   expect(cpuMs(() => parseReferences(text))).toBeLessThan(2_000)
 })

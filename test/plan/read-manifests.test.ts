@@ -17,14 +17,14 @@ const place = { input: 'k8s/web.yaml', line: 1 }
 const { deployment } = readData(data) as { readonly deployment: string }
 
 it.each(rows<[string, string, readonly string[]]>(data, 'objects are read with their lines'))(
-  'objects %s are read with their lines',
+  'the objects %s have their line numbers',
   (_, text, places) => {
     expect(messagesOf(text)).toEqual([])
     expect(placesOf(text)).toEqual(places)
   },
 )
 
-it('objects are read as kubectl reads YAML: octal numbers, yes and no, the last of equal keys', () => {
+it('YAML is parsed as by kubectl: octal numbers, yes and no, the last of equal keys', () => {
   const text =
     'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {mode: 0644, on: yes, mode2: 1, mode2: 2, at: 2024-01-01, time: 1:30}'
   expect(parse(text).references[0]?.manifest?.object['spec']).toEqual({
@@ -36,7 +36,7 @@ it('objects are read as kubectl reads YAML: octal numbers, yes and no, the last 
   })
 })
 
-it('objects whose name the server generates are reported, not gated', () => {
+it('objects with generated names are reported and not gated', () => {
   const text = 'apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: migrate-}'
   expect(parse(text)).toMatchObject({
     references: [],
@@ -46,13 +46,13 @@ it('objects whose name the server generates are reported, not gated', () => {
 })
 
 it.each(titled(rows<[PathStep[], number]>(data, 'a field has a line'), ([path]) => path))(
-  'a field has its line, or that of the nearest field around it: %s',
+  'the line of a field is its own or that of its nearest parent: %s',
   (_, [path, line]) => {
     expect(parse(deployment).references[0]?.manifest?.lineOf(path)).toBe(line)
   },
 )
 
-it('the line of a field is found within lists, further documents, and behind aliases', () => {
+it('the line of a field is found in lists, later documents and behind aliases', () => {
   const text =
     'kind: A\n---\napiVersion: v1\nkind: List\nitems:\n  - apiVersion: v1\n    kind: Pod\n    metadata:\n      name: a\n      labels: &l\n        app: web\n    spec: *l\n'
   const [pod] = parse(text).references
@@ -60,10 +60,10 @@ it('the line of a field is found within lists, further documents, and behind ali
   expect(pod?.manifest?.lineOf(['spec', 'app'])).toBe(11)
 })
 
-describe('mistakes', () => {
+describe('a manifest', () => {
   const start = 'apiVersion: v1\nkind: Pod\n'
   it.each(rows<[string, string, readonly string[]]>(data, 'a mistake is reported at its line'))(
-    'a mistake is reported at its line: %s',
+    'is rejected at the line of its mistake if it contains %s',
     (_, text, messages) => {
       const found = messagesOf(text)
       for (const message of messages) expect(found).toContainEqual(expect.stringMatching(toPattern(message)))
@@ -72,7 +72,7 @@ describe('mistakes', () => {
   )
 
   it.each(rows<string>(data, 'a mistake in YAML does not quote the value'))(
-    'a mistake in YAML does not quote the value: %s',
+    'is rejected without a quote of its content if its YAML is invalid: %s',
     (value) => {
       const found = messagesOf(`${start}metadata:\n  name: a\ndata:\n  password: ${value}`)
       expect(found.join()).not.toContain('s3cret')
@@ -80,7 +80,7 @@ describe('mistakes', () => {
     },
   )
 
-  it('a mistake in a directive does not quote it', () => {
+  it('is rejected without a quote of its content if its directive is invalid', () => {
     expect(messagesOf(`%s3cret s3cret\n---\n${start}metadata: {name: a}`).join()).not.toContain('s3cret')
   })
 
@@ -88,28 +88,28 @@ describe('mistakes', () => {
     ['kustomization.yaml', 'resources: [web.yaml]', /kubectl kustomize/],
     ['base/x.yaml', 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization', /kubectl kustomize/],
     ['chart/Chart.yaml', 'apiVersion: v2\nname: web\nversion: 1.0.0', /no kind and metadata\.name/],
-  ])('a file that is only the source of manifests is a mistake: %s', (file, text, message) => {
+  ])('is rejected if it is the source of other manifests: %s', (file, text, message) => {
     expect(messagesOf(text, file)).toEqual([expect.stringMatching(message)])
   })
 
-  it('an alias bomb is a mistake before it uses time or memory', () => {
+  it('is rejected quickly if it is an alias bomb', () => {
     const levels = Array.from({ length: 12 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join()}]`)
     expect(messagesOf(`l0: &l0 [x]\n${levels.join('\n')}`)).toEqual([
       expect.stringMatching(/^1: Excessive alias count/),
     ])
   })
 
-  it('repeated aliases of something large are a mistake', () => {
+  it('is rejected if it repeats an alias of a large value', () => {
     const large = `[${Array(20_000).fill('x').join()}]`
     const text = `a: &a ${large}\nb: [${Array(900).fill('*a').join()}]`
     expect(messagesOf(text)).toEqual(['1: Its aliases expand to more than 1000000 values.'])
   })
 
-  it('nesting without end is a mistake', () => {
+  it('is rejected if it is nested too deeply', () => {
     expect(messagesOf(`a: ${'['.repeat(5_000)}${']'.repeat(5_000)}`)).toHaveLength(1)
   })
 
-  it('fields with the names of properties of JavaScript objects are read', () => {
+  it('may contain fields with the names of JavaScript object properties', () => {
     const text = `${start}metadata: {name: a, annotations: {__proto__: x, constructor: "y"}}\n__proto__: {a: 1}`
     expect(messagesOf(text)).toEqual([])
     expect(parse(text).references[0]?.manifest?.lineOf(['toString'])).toBe(1)
@@ -119,7 +119,7 @@ describe('mistakes', () => {
 const withAnnotations = (text: string) =>
   parse(`apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations: {${text}}`)
 
-it('annotations set the clocks and the definition of ready of a target', () => {
+it('an annotation sets the clocks and the ready condition of a target', () => {
   const text = 'rollout-gate/timeout: 5m, rollout-gate/stall-timeout: "0", rollout-gate/for: condition=Ready, other: x'
   expect(withAnnotations(text).references).toMatchObject([
     {
@@ -129,7 +129,7 @@ it('annotations set the clocks and the definition of ready of a target', () => {
   ])
 })
 
-it('annotations leave an object out, which is reported', () => {
+it('an annotation excludes an object, with a notice', () => {
   expect(withAnnotations('rollout-gate/skip: "true"')).toMatchObject({
     references: [],
     skipped: [{ place, text: 'pod/a', why: 'rollout-gate/skip' }],
@@ -139,10 +139,10 @@ it('annotations leave an object out, which is reported', () => {
 })
 
 it.each(titled(rows<string>(data, 'a text on standard input is manifests')))(
-  'a text on standard input is manifests: %s',
+  'a text on standard input is recognized as manifests: %s',
   (_, text) => expect(isManifestText(text)).toBe(true),
 )
 it.each(['deployment.apps/web configured\n', '# none\n', 'deployment/web --for=condition=Ready', ''])(
-  'a text on standard input is not manifests: %j',
+  'a text on standard input is not recognized as manifests: %j',
   (text) => expect(isManifestText(text)).toBe(false),
 )

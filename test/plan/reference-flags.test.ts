@@ -8,7 +8,7 @@ const mistakesOf = (text: string, timeout?: number) =>
 
 const remedy = 'Raise timeout, or leave it out: then the gate may take as long as its references.'
 
-it("a reference's timeout that is longer than the gate's, when both are written, is a mistake", () => {
+it('a reference timeout longer than the timeout of the gate is rejected if the user set both', () => {
   expect(mistakesOf('deployment/web\njob/migrate --timeout=20m', 600_000)).toEqual([
     `resources 2: Its timeout of 20m is longer than the gate's timeout of 10m, which ends it too. ${remedy}`,
   ])
@@ -18,10 +18,10 @@ it("a reference's timeout that is longer than the gate's, when both are written,
 })
 
 it.each([
-  ['job/migrate --timeout=20m', undefined],
-  ['job/migrate --timeout=20m', 0],
-  ['job/migrate --timeout=20m', 1_200_000],
-  ['job/migrate --stall-timeout=20m', 600_000],
-])("a reference's timeout is no mistake otherwise: %s (%#)", (text, timeout) => {
+  ['a reference timeout is accepted if the gate has its default timeout', 'job/migrate --timeout=20m', undefined],
+  ['a reference timeout is accepted if the timeout of the gate is off', 'job/migrate --timeout=20m', 0],
+  ['a reference timeout is accepted if it equals the timeout of the gate', 'job/migrate --timeout=20m', 1_200_000],
+  ['a stall timeout of a reference may be longer than the timeout', 'job/migrate --stall-timeout=20m', 600_000],
+])('%s', (_, text, timeout) => {
   expect(mistakesOf(text, timeout)).toEqual([])
 })

@@ -46,7 +46,7 @@ function errorOf(run: () => unknown): UserError {
 
 const messageOf = (run: () => unknown) => errorOf(run).message
 
-it('targets by name contain the flags of their line, and its place', () => {
+it('a target by name has the flags and the place of its line', () => {
   expect(
     plan('# shop\ncert/tls -n web --timeout=1m --milestone-timeouts=ready=5s --for=condition=Ready').targets,
   ).toEqual([
@@ -81,11 +81,11 @@ it.each(rows<[string, string, Matches, Partial<PlanDefaults>, string]>(data, 'mi
   },
 )
 
-it('targets by name need no valid default namespace when none of them has one', () => {
+it('targets by name need no default namespace if each has its own', () => {
   expect(() => resolve('namespace/shop', { namespace: 'Not Valid' })).not.toThrow()
 })
 
-it('a selector that occurs several times is listed once, limited to its kind, namespace and labels', () => {
+it('a selector that occurs several times is listed once, by kind, namespace and labels', () => {
   expect(resolve('deploy,deployments -l app=x\npods --all\nns -l a=b\n!deploy -l app=x -n shop').selections).toEqual([
     { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', labelSelector: 'app=x' },
     { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' },
@@ -93,7 +93,7 @@ it('a selector that occurs several times is listed once, limited to its kind, na
   ])
 })
 
-it('selectors that match nothing are targets of their own, to be not-found', () => {
+it('a selector without a match is a target of its own that is not found', () => {
   const { targets } = plan('deploy -l app=x --timeout=5m\npods --all')
   expect(targets).toMatchObject([
     { kind: 'Deployment', name: '', selector: 'app=x', clocks: { timeoutMs: 300_000 } },
@@ -102,7 +102,7 @@ it('selectors that match nothing are targets of their own, to be not-found', () 
   expect(targets.map(displayName)).toEqual(['deployment -l app=x', 'pod --all'])
 })
 
-it('excludes of a kind with --all need no list', () => {
+it('an exclude with --all needs no list', () => {
   expect(resolve('deploy/web\n!pods --all').selections).toEqual([])
 })
 
@@ -119,7 +119,7 @@ it.each([
   ['deploy/web --timeout=20m\ndeploy/web\nDeployment web --timeout=20m'],
   ['deploy/web --timeout=20m\ndeploy -l app=x --timeout=5m --for=create'],
   ['deploy -l app=x --timeout=5m --for=create\ndeploy/web --timeout=20m'],
-])('a target that is named twice has the flags of the line that names it with flags: %j', (text) => {
+])('a target on two lines has the flags of the line with flags: %j', (text) => {
   const { targets } = plan(text, { 'app=x': ['web'] })
   expect(targets.map(({ clocks, waitFor }) => ({ clocks, waitFor }))).toEqual([{ clocks: { timeoutMs: 1_200_000 } }])
 })
@@ -128,11 +128,11 @@ it.each([
   "configmap/x --for=jsonpath='{.data.state}'",
   "configmap/x --for=jsonpath='{.metadata.name}'=x",
   "pod/x --for=jsonpath='{.data.state}'=ready",
-])('a comparison with values that are not redacted is no mistake: %s', (text) => {
+])('a comparison with values that are not redacted is accepted: %s', (text) => {
   expect(() => resolve(text)).not.toThrow()
 })
 
-it('mistakes of the lines and of their kinds are reported at once, in the order of the lines', () => {
+it('mistakes of lines and kinds are reported at once, in the order of the lines', () => {
   const error = errorOf(() =>
     resolve('deploymnt/web\nservice/Web\npod/x --timeout=5\njob/x --milestone-timeouts=pulled=1m\nall --all\npvc/ok'),
   )
@@ -153,19 +153,19 @@ it('an error with several mistakes has the reason of the first mistake', () => {
   expect(errorOf(() => resolve('pod/x\ndeploymnt/web')).reason).toBe('kind-unknown')
 })
 
-it('mistakes of a kind are reported once for a line with many names', () => {
+it('a mistake about a kind is reported once for a line with several names', () => {
   expect(errorOf(() => resolve('deploymnt a b c\ndeploymnt d')).mistakes.map(({ line }) => line)).toEqual([1, 2])
 })
 
 it.each([
   ['pvc/x\ndeploy/y', ['bound', 'drained']],
   ['cert/x', ['observed']],
-])('a milestone that one of the targets has is no mistake: %j', (text, milestones) => {
+])('a milestone that one of the targets has is accepted: %j', (text, milestones) => {
   expect(() => resolve(text, { milestones })).not.toThrow()
 })
 
 it.each(titled(['Web', 'web_1', '-web', 'web-', 'web..api', '..', 'w'.repeat(254), 'wéb', 'a b']))(
-  'the name "%s" is refused',
+  'the name "%s" is rejected',
   (_, name) => {
     expect(messageOf(() => resolve(`"deployment/${name}"`))).toContain('cannot be a name')
   },
@@ -175,11 +175,11 @@ it.each([
   ['two dots', '..'],
   ['an escape', 'a%2fb'],
   ['a space', 'a b'],
-])('a name with %s is refused even where names are free', (_, name) => {
+])('the name of an RBAC object with %s is rejected', (_, name) => {
   expect(messageOf(() => resolve(`clusterrole "${name}"`))).toContain('cannot be a name')
 })
 
-it('any text becomes a plan of valid targets or a UserError', () => {
+it('any text becomes a plan with valid targets or a UserError', () => {
   const line = fc.oneof(
     fc.string(),
     fc.constantFrom(
@@ -207,7 +207,7 @@ it('any text becomes a plan of valid targets or a UserError', () => {
   )
 })
 
-it('any text is resolved quickly when every word is a typo', () => {
+it('any text of misspelt words is resolved quickly', () => {
   const text = Array.from({ length: 5_000 }, (_, i) => `deploy${i.toString(36)}x/web`).join('\n')
   const many = Array.from({ length: 20 }, () => resources).flat()
   const resolveAll = () => resolveReferences(parseReferences(text), many, defaults)

@@ -43,33 +43,33 @@ test.each(rows<[string, string, Labelled, readonly string[]]>(data, 'what is sho
   },
 )
 
-test('a selector of a not-found target is no mistake here: the gate reports it', async () => {
+test('a selector of a target that is not found is accepted in stream-logs', async () => {
   const among = [createTarget({ name: '', selector: 'app=shop' })]
   expect(await choose('deploy -l app=shop', {}, among)).toEqual([''])
 })
 
-test('a target that has no pods is a mistake', async () => {
+test('a target without pods is rejected in stream-logs', async () => {
   const among = [createTarget({ apiVersion: 'v1', kind: 'Service' })]
   expect(await choose('svc/web', {}, among)).toEqual([
     'stream-logs 1: The gate watches no pods of a Service. Name what runs them: job/NAME, deployment/NAME.',
   ])
 })
 
-test('a target that is judged without its pods is a mistake', async () => {
+test('a target with --for is rejected in stream-logs', async () => {
   const waitFor = { type: 'condition', condition: 'Complete', status: 'True' } as const
   expect(await choose('job/migrate', {}, [{ ...job, waitFor }])).toEqual([
     expect.stringMatching(/^stream-logs 1: job\/migrate has --for, .* Leave --for out/),
   ])
 })
 
-test('no target is selected without a reference', async () => {
+test('an empty stream-logs selects no target', async () => {
   expect(parseStreamLogs('')).toEqual({ references: [], mistakes: [] })
   expect(await selectStreamedTargets(resolveStreamLogs([], resources, hasPods), targets, async () => [])).toEqual(
     new Set(),
   )
 })
 
-test('mistakes have the numbers of their lines, and --for and clocks are mistakes', () => {
+test('mistakes in stream-logs have line numbers, and clocks and --for are rejected', () => {
   expect(parseStreamLogs('\njob/migrate --timeout=5m\nmigrate').mistakes).toEqual([
     { input: 'stream-logs', line: 3, message: expect.stringContaining('"migrate" has no name') },
     { input: 'stream-logs', line: 2, message: expect.stringContaining('no --for and no clocks') },

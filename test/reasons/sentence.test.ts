@@ -29,10 +29,10 @@ describe('the sentence about a problem', () => {
 })
 
 it.each([
-  ['is paused', 'predicate', 'deployment/web is paused'],
-  ['the Job failed', 'clause', 'deployment/web: the Job failed'],
-  ['pod/web-x cannot be scheduled', 'complete', 'deployment/web: pod/web-x cannot be scheduled'],
-  ['', 'clause', 'deployment/web'],
-] as const)('"%s" as a %s joins the name of its subject', (text, form, sentence) => {
+  ['a predicate', 'is paused', 'predicate', 'deployment/web is paused'],
+  ['a clause', 'the Job failed', 'clause', 'deployment/web: the Job failed'],
+  ['a complete sentence', 'pod/web-x cannot be scheduled', 'complete', 'deployment/web: pod/web-x cannot be scheduled'],
+  ['an empty clause', '', 'clause', 'deployment/web'],
+] as const)('%s is joined with the name of its subject', (_, text, form, sentence) => {
   expect(joinSubject('deployment/web', { text, form })).toBe(sentence)
 })
