@@ -127,7 +127,7 @@ function diagnoseTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, con
   }
 }
 
-/** The problem that pods without a known cause are on a node that is not ready. */
+/** The problem that a node is not ready, if this explains pods without a known cause. */
 function lostNodeProblem(judged: JudgedTargetRecord, facts: TargetFacts, context: Context): JudgedProblem | undefined {
   const pods = unexplainedPods(judged, facts).flatMap((pod) => {
     const name = pod.spec?.nodeName ?? ''
@@ -142,7 +142,7 @@ function lostNodeProblem(judged: JudgedTargetRecord, facts: TargetFacts, context
   return problemRecord({ ...found, reason: 'node-unresponsive', detail }, judged.basis.target)
 }
 
-/** The problem that a target without another problem waits for a pod, with the state of this pod. */
+/** The problem of a target that waits for a pod and has no other problem. */
 function waitingPodProblem(
   judged: JudgedTargetRecord,
   facts: TargetFacts,

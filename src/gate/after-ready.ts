@@ -45,7 +45,7 @@ export class AfterReady implements Checks {
   }
 
   /** The verdict if a line of `http-checks` cannot work in this cluster, or if access to pods is denied. */
-  findMistakes(targets: Targets, store: Store): Verdict | undefined {
+  mistakeVerdict(targets: Targets, store: Store): Verdict | undefined {
     const mistakes: Mistake[] = []
     for (const check of this.httpChecks) {
       const [gated] = targets.findByName(check.reference)

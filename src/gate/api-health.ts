@@ -63,7 +63,7 @@ export class ApiHealth {
     this.#store = store
   }
 
-  /** Updates the health by an event. Returns one sentence for each outage that begins or ends. */
+  /** Updates the health after an event. Returns one sentence for each outage that begins or ends. */
   observe(event: FeedEvent): readonly string[] {
     const before = [...this.#outages.values()]
     this.#updateByEvent(event)

@@ -239,7 +239,7 @@ export class Assessor {
 
   /** Makes removed hooks ready after all other targets are ready. See `isRemovedHook`. */
   #acceptRemovedHooks(): void {
-    const others = this.#targets.awaitedByHooks
+    const others = this.#targets.targetsAwaitedByHooks
     if (others.length === 0 || others.some(({ state }) => !isTargetReady(state))) return
     for (const gated of this.#targets.openTargets.filter((each) => this.#targets.isConfirmedRemovedHook(each))) {
       const text = `does not exist: its tool removes it after success (${gated.target.hook?.removal})`

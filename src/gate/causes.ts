@@ -41,7 +41,7 @@ function rootCauseOf(gated: GatedTarget, direct: ReadonlyMap<GatedTarget, GatedT
 /** For a removed hook, which waits for all other targets: the first target that is not ready. */
 function firstUnreadyTarget(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
   if (isTargetReady(gated.state) || !targets.isConfirmedRemovedHook(gated)) return undefined
-  return targets.awaitedByHooks.find(({ state }) => !isTargetReady(state))
+  return targets.targetsAwaitedByHooks.find(({ state }) => !isTargetReady(state))
 }
 
 /** The first awaited target that is not ready. A target never waits for itself or for its own objects. */

@@ -221,7 +221,7 @@ export class Gate {
       this.#handleDeadlines(next)
   }
 
-  /** Updates the store and the API health by an event. Returns the targets to assess again. */
+  /** Updates the store and the API health after an event. Returns the targets to assess again. */
   #handleEvent(event: FeedEvent): readonly GatedTarget[] {
     const isEvidenceOnly = isOnlyEvidence(event, (reference) => this.#targets.findByName(reference).length > 0)
     if (this.#end !== undefined) {
@@ -518,7 +518,7 @@ export class Gate {
     if (isDecided) this.#failMissingContainers()
     if (this.#end !== undefined) return
     const hasBroken = this.#targets.holding !== undefined && unendedTargets.length < all.length
-    const mistaken = hasBroken ? undefined : this.#afterReady?.findMistakes(this.#targets, this.store)
+    const mistaken = hasBroken ? undefined : this.#afterReady?.mistakeVerdict(this.#targets, this.store)
     if (unknown !== undefined) this.#finish(unknown)
     else if (mistaken !== undefined) this.#finish(mistaken)
     else if (isDecided || hasBroken || this.#now >= this.#failFastAt)
@@ -609,7 +609,7 @@ export class Gate {
     return this.#health.isUnavailable(this.#targets.neededRequests)
   }
 
-  /** The needed watches without an answer since shortly before every target became ready. */
+  /** The needed watches that last answered too long before every target became ready. */
   get #silentWatches(): readonly WatchRequest[] {
     return this.#health.silentWatches(this.#readySince ?? this.#now, this.#targets.neededRequests, this.requests)
   }

@@ -46,7 +46,7 @@ interface AssessmentTime {
 }
 
 /**
- * Updates the progress by an assessment.
+ * Updates the progress with an assessment.
  * @returns the progress, the newly reached milestones, and whether a milestone or a counter has moved
  */
 export function updateMilestones(

@@ -94,7 +94,7 @@ export function causeFields(cause: NamedTarget, { namespace }: NamedTarget) {
   return { causedBy: targetId(cause), ...(isElsewhere && { causedByNamespace: cause.namespace }) }
 }
 
-/** The record of the target that a waiting target waits for. */
+/** Finds the target that a waiting target waits for. */
 export function causeOf<T extends TargetRecord>(target: TargetRecord, targets: readonly T[]): T | undefined {
   const { causedBy, causedByNamespace = target.namespace, gate } = target
   if (causedBy === undefined) return undefined

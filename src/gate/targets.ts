@@ -141,7 +141,7 @@ export class Targets {
   }
 
   /** The targets that removed hooks wait for. */
-  get awaitedByHooks(): readonly GatedTarget[] {
+  get targetsAwaitedByHooks(): readonly GatedTarget[] {
     return this.all.filter((gated) => !isRemovedHook(gated))
   }
 
@@ -206,7 +206,7 @@ export class Targets {
   }
 
   #isWaitingHook(gated: GatedTarget): boolean {
-    return this.isConfirmedRemovedHook(gated) && this.awaitedByHooks.some(({ state }) => isUndecided(state))
+    return this.isConfirmedRemovedHook(gated) && this.targetsAwaitedByHooks.some(({ state }) => isUndecided(state))
   }
 
   /** Whether the assessment waits for a list: a needed list, or an optional list whose watch is available. */

@@ -24,7 +24,7 @@ export function takeEvidenceSnapshot(
 const kindsRead: ReadonlySet<string | undefined> = new Set(['Node', 'Namespace'])
 
 /**
- * Whether an event only explains a target: it is a log, or the error of reading a Node or Namespace.
+ * Whether an event only explains a target: it is a log, or a failed read of a Node or Namespace.
  * @param isTarget whether a target has this name
  */
 export function isOnlyEvidence(event: FeedEvent, isTarget: (reference: ObjectName) => boolean): boolean {

@@ -98,8 +98,8 @@ interface Search {
 function examineDependents(owner: KubeObject, dependents: readonly Dependent[], searched: Search): Contribution {
   const { reader } = searched
   const pods = dependents.map(({ object }) => object).filter((object) => isOfKind(object, 'Pod'))
-  const assess = (each: Dependent, within: Reader): AssessedObject => {
-    return { ...each, assessment: assessNonTarget(each.object, each.rule, within) }
+  const assess = (dependent: Dependent, dependentReader: Reader): AssessedObject => {
+    return { ...dependent, assessment: assessNonTarget(dependent.object, dependent.rule, dependentReader) }
   }
   const judged = dependents
     .filter(({ object }) => !isOfKind(object, 'Pod'))

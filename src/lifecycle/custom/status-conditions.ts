@@ -118,7 +118,7 @@ export function readCondition(condition: Condition, isWork = false): Reading | u
   return isDoneReason(reason) && known.meaning !== 'failed' ? undefined : known
 }
 
-/** The reading of a good condition that is True. With a failure as its reason, work that ends has failed. */
+/** The reading of a good condition that is True. If its reason is a failure, work that ends has failed. */
 function readTrueGoodCondition(
   good: Reading,
   { type, reason = '', message = '' }: Condition,

@@ -90,7 +90,7 @@ export function hasAnyWord(tokens: readonly string[], searched: ReadonlySet<stri
 export function meaningOf(state: string, isWork = false): Meaning | undefined {
   const tokens = wordsOf(state)
   if (tokens.length === 0 || tokens.length > maxTokens) return undefined
-  const hasWord = (some: ReadonlySet<string>) => hasAnyWord([...tokens, tokens.join('')], some)
+  const hasWord = (words: ReadonlySet<string>) => hasAnyWord([...tokens, tokens.join('')], words)
   const isNegated = otherWords.negation.has(tokens[0] ?? '')
   if (hasWord(stateWords.failed)) return isNegated ? undefined : 'failed'
   if (hasWord(stateWords.suspended)) return isNegated ? undefined : 'suspended'
