@@ -265,9 +265,9 @@ function lastPodFailure(pods: readonly Pod[], reader: Reader): Problem | undefin
 }
 
 /**
- * The deaths of a pod's containers. If they did not end the pod, only its own end counts: the kubelet refused or
- * evicted the pod, or its node no longer exists. As for the controller, a terminating pod counts as failed before it
- * ends.
+ * The deaths of a pod's containers. If they did not end the pod, only the end of the pod counts: the kubelet refused or
+ * evicted the pod, or its node no longer exists. The controller counts a terminating pod as failed before the pod has
+ * ended.
  */
 function failuresOfPod(pod: Pod, reader: Reader): readonly Problem[] {
   const { phase, reason = '' } = pod.status ?? {}

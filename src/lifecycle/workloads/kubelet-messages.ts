@@ -77,10 +77,7 @@ export function causeOfFailedStart(
 ): Death {
   const start = { ...exit, image: container.image, message }
   return step === 'command'
-    ? {
-        reason: 'bad-command',
-        detail: start,
-      }
+    ? { reason: 'bad-command', detail: start }
     : { reason: 'container-create-failed', detail: { ...start, step, mount: failedMount(message, container) } }
 }
 

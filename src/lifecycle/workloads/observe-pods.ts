@@ -10,7 +10,7 @@ import type { ContainerView, Refusals } from '../pod-view.ts'
 import { type GateTime, latestMoment, mayBeSinceStart } from '../proof.ts'
 import { type DeathObservations, observeDeaths } from './death-count.ts'
 import { isPullRefusal, pullFailure } from './image-pull.ts'
-import { containersOf, eventCount } from './pod-fields.ts'
+import { containersOf, totalEventCount } from './pod-fields.ts'
 
 /** What the gate has observed of a container: its deaths, its refused pulls and its waiting state. */
 interface ContainerObservations extends DeathObservations, Pick<ContainerView, 'refusals' | 'waiting'> {}
@@ -59,11 +59,10 @@ export function withReportedRefusals(
   for (const [reason, refused] of reported) {
     const known = observed.get(reason)
     const message = refused.at(-1)?.message ?? ''
-    const reportedCount = refused.reduce((sum, event) => sum + eventCount(event), 0)
     refusals.set(reason, {
       ...pullFailure(message),
       message,
-      count: Math.max(known?.count ?? 0, reportedCount),
+      count: Math.max(known?.count ?? 0, totalEventCount(refused)),
       firstAt: Math.min(known?.firstAt ?? seenAt, ...refused.map((event) => time(firstOccurrence(event)) ?? seenAt)),
       lastAt: latestMoment([known?.lastAt, ...refused.map((event) => time(lastOccurrence(event)))]),
     })

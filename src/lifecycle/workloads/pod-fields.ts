@@ -85,3 +85,8 @@ export function portsOf({ spec }: Pick<Pod, 'spec'>): NonNullable<Container['por
 export function eventCount(event: EventObject): number {
   return Math.max(event.count ?? 1, event.series?.count ?? 1, 1)
 }
+
+/** How often these Events have occurred in total. */
+export function totalEventCount(events: readonly EventObject[]): number {
+  return events.reduce((sum, event) => sum + eventCount(event), 0)
+}

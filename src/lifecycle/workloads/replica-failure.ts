@@ -28,7 +28,7 @@ import {
 } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { isObserved } from '../status-age.ts'
-import { eventCount, findCondition } from './pod-fields.ts'
+import { findCondition, totalEventCount } from './pod-fields.ts'
 
 /* Why a controller cannot create pods, from its condition ReplicaFailure and from Events. */
 
@@ -237,10 +237,7 @@ function refusalProblem(
   const isDeletion = report.reason === 'FailedDelete'
   const { reason, pattern, read } = refusalKindOf(message, isDeletion)
   const sameReason = refused.filter((event) => refusalKindOf(event.message ?? '').reason === reason)
-  const count = Math.max(
-    1,
-    sameReason.reduce((sum, event) => sum + eventCount(event), 0),
-  )
+  const count = Math.max(1, totalEventCount(sameReason))
   const firstAt = sameReason[0]?.firstTimestamp ?? report.lastTransitionTime
   const since = refusalKindOf(report.message ?? '').reason === reason ? reportedAt : reader.time(firstAt)
   const lastAt = Math.max(since ?? 0, ...sameReason.map((event) => reader.time(lastOccurrence(event)) ?? 0))
@@ -282,8 +279,7 @@ function nextAttemptAt(refused: readonly EventObject[], { time }: Reader): numbe
   const firstAt = earliestMoment(refused.map((event) => time(event.firstTimestamp ?? lastOccurrence(event))))
   const lastAt = latestMoment(refused.map((event) => time(lastOccurrence(event))))
   if (firstAt === undefined || lastAt === undefined) return undefined
-  const count = refused.reduce((sum, event) => sum + eventCount(event), 0)
-  const waitMs = Math.max(lastAt - firstAt, firstCreationRetryMs * 2 ** (count - 1))
+  const waitMs = Math.max(lastAt - firstAt, firstCreationRetryMs * 2 ** (totalEventCount(refused) - 1))
   return lastAt + Math.min(waitMs, maxCreationRetryMs) + creationRetrySlackMs
 }
 

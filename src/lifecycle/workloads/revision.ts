@@ -14,7 +14,7 @@ import { isSameTemplate } from './template.ts'
 
 /* The revisions of a workload: ReplicaSets of a Deployment, ControllerRevisions of a StatefulSet or DaemonSet. */
 
-/** The label of a pod with the name or hash of its ControllerRevision. */
+/** The label of a pod that contains the name or hash of its ControllerRevision. */
 export const hashLabel = 'controller-revision-hash'
 
 const numberAnnotation = 'deployment.kubernetes.io/revision'

@@ -127,7 +127,7 @@ function findPods(set: StatefulSet, reader: Reader): SetPods {
   }
 }
 
-/** Whether the template is rolled out, and only a later change of other fields was made, such as a scale. */
+/** Whether the present template was rolled out before: later changes were to other fields, such as the replicas. */
 function isTemplateRolledOut(set: StatefulSet): boolean {
   return isObserved(set) && (set.metadata.generation ?? 0) > 1 && hasOneRevision(set)
 }

@@ -158,7 +158,7 @@ const operatorDomains = [
   'keel.sh',
 ] as const
 
-/** Whether a label or annotation belongs to such a tool. Keys of OLM have no domain: `olm.owner`. */
+/** Whether a label or annotation belongs to a tool that applies objects. Keys of OLM have no domain: `olm.owner`. */
 function isOperatorKey(key: string): boolean {
   const [domain = ''] = key.split('/')
   return key.startsWith('olm.') || operatorDomains.some((each) => domain === each || domain.endsWith(`.${each}`))
