@@ -100,7 +100,7 @@ const readers: readonly [string, (text: string) => unknown][] = [
 ]
 
 describe.each(readers.map((reader, row) => [...reader, row] as const))('the time to %s', (_, work, row) => {
-  test.each(sampled(namedParts, 4, row))('grows at most in proportion to the number of %s', (_, part) => {
+  test.each(sampled(namedParts, 4, row))('grows no faster than the number of %s', (_, part) => {
     expectLinear(work, part)
   })
 })
@@ -131,7 +131,7 @@ function expectGrowth(work: (size: number) => unknown, size: number, factor = 3)
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 describe('the time', () => {
-  test('of a gate grows at most in proportion to the events about one pod', () => {
+  test('of a gate grows no faster than the events about one pod', () => {
     const { target, pod, creating } = createWorkload('web')
     expectGrowth((count) => {
       const events = numbers(count).map((index) => ({
@@ -142,7 +142,7 @@ describe('the time', () => {
     }, 1_000)
   })
 
-  test('of a gate grows at most in proportion to the pods of a Deployment that die one after the other', () => {
+  test('of a gate grows no faster than the number of pods that die in turn', () => {
     const { target, pod, creating } = createWorkload('web')
     expectGrowth((count) => {
       const deaths = numbers(count).map((index) =>
@@ -152,7 +152,7 @@ describe('the time', () => {
     }, 2_000)
   })
 
-  test('of a gate grows at most in proportion to the length of a chain of owners', () => {
+  test('of a gate grows no faster than the length of a chain of owners', () => {
     const widgetAt = (index: number): KubeObject => {
       const ownerReferences = [{ ...widgetKind, name: `w-${index - 1}`, uid: `${index - 1}` }]
       return { ...widgetKind, metadata: { name: `w-${index}`, namespace: 'shop', uid: `${index}`, ownerReferences } }
@@ -167,7 +167,7 @@ describe('the time', () => {
   test.each([
     ['a patch', changeJson],
     ['lines of YAML', changeLines],
-  ])('to render a change as %s grows at most in proportion to the changed texts of a list', (_, render) => {
+  ])('to render a change as %s grows no faster than the changed texts of a list', (_, render) => {
     const object = (count: number, text: string) => ({
       ...widgetKind,
       metadata: { name: 'w' },
@@ -179,7 +179,7 @@ describe('the time', () => {
     }, 2_000)
   })
 
-  test('to observe API health grows at most in proportion to the answers of one watch', () => {
+  test('to observe API health grows no faster than the answers of one watch', () => {
     const request = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
     expectGrowth((count) => {
       const health = new ApiHealth(new WatchedRequests(), { list: () => [] })
@@ -192,8 +192,8 @@ describe('the time', () => {
 })
 
 test.each([
-  ['in one namespace grows at most in proportion to their number', () => 'shop', 3],
-  ['in different namespaces grows at most with the square of their number', (index: number) => `shop-${index}`, 6],
+  ['in one namespace grows no faster than their number', () => 'shop', 3],
+  ['in different namespaces grows no faster than the square of their number', (index: number) => `shop-${index}`, 6],
 ] as const)('the time to gate missing targets %s', (_, namespaceOf, factor) => {
   expectGrowth(
     (count) => {
@@ -260,7 +260,7 @@ function withText(value: unknown, text: string, name = ''): unknown {
 
 describe.each(titledRecordings(names))('the time to gate %s', (_, name) => {
   test.each(sampled(namedParts, 16, names.indexOf(name)))(
-    'grows at most in proportion to the %s in its messages',
+    'grows no faster than the %s in its messages',
     async (_, part) => {
       const path = recordingPath(name)
       const header = await readHeader(path)

@@ -76,7 +76,7 @@ describe("a target with the user's own health check", () => {
   )
 })
 
-describe('a target whose health check has the fields of a catalogue entry', () => {
+describe('a health check with the fields of a catalogue entry', () => {
   it.each(rows<Case>(data, 'further fields'))('%s', async (_, versions, verdicts, expected) => {
     for (const [second, verdict] of Object.entries(verdicts))
       expectAssessment(await assessmentOf(versions, Number(second), further), verdict, expected)

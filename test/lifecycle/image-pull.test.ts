@@ -6,7 +6,7 @@ const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 describe('the message of a refused pull', () => {
   it.each(rows<[string, readonly string[], string, string]>(data, 'an aggregate of errors'))(
-    'with an error for each pull secret means %s',
+    'means %s',
     (_, errors, reason, answer) => {
       for (const start of [
         'Failed to pull image "127.0.0.1:5995/app:v1": ',

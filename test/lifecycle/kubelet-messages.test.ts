@@ -134,7 +134,7 @@ describe('a container that used too much memory', () => {
   )
 })
 
-describe('the answer of a container to a failed probe', () => {
+describe('the answer to a failed probe', () => {
   const unhealthy = (message: string, container = 'app') =>
     make.event(limitedPod, { container, reason: 'Unhealthy', message, metadata: { name: message } })
   const failure = (...events: EventObject[]) => probeFailure(appAmong(...events).failedProbes.readiness)
@@ -157,7 +157,7 @@ describe('the answer of a container to a failed probe', () => {
   })
 
   it.each(rows<[string, string, string | null]>(data, 'a probe that the kubelet could not run'))(
-    'is missing if the kubelet could not run the probe %s',
+    'is missing if %s',
     (_, message, program) => {
       const { answer } = failure(unhealthy(`Readiness probe ${message}`))
       expect(answer).toEqual({ type: 'not-asked', program: program ?? undefined })

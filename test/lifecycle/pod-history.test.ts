@@ -40,7 +40,7 @@ function appOf(said: Seen, { made, changed, minReadySeconds = 0, spec = {}, even
 
 describe.each([
   'the deaths of a container',
-  'the deaths of a pod that is older than the gate',
+  'the deaths of an old pod',
   'a readiness that was lost before first sight',
   'a container of a workload with minReadySeconds',
 ])('%s', (table) => {
@@ -120,7 +120,7 @@ describe('the histories of pods', () => {
     expect(deathsOf(looping)).toBe(9)
   })
 
-  it('count the deaths anew when the template changes', () => {
+  it('count the deaths again from first sight when the template changes', () => {
     const { see, deathsOf } = seen(make.deployment(), replicaSet, looping)
     expect(deathsOf(looping)).toBe(9)
     const annotations = { 'deployment.kubernetes.io/revision': '2' }

@@ -29,7 +29,7 @@ describe('the reason why a controller cannot create pods', () => {
   )
 })
 
-describe('the reason why a controller without the condition ReplicaFailure cannot create pods', () => {
+describe('the reason for missing pods without the condition ReplicaFailure', () => {
   const set: KubeObject = {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',

@@ -83,7 +83,7 @@ describe.each(Object.entries(data.objects))('%s with a stale status', (_, sample
   })
 })
 
-describe('a custom resource that was Ready before its spec changed', () => {
+describe('a changed custom resource that was Ready', () => {
   const readySince = (changedAt: number) => condition('Ready', 'True', { lastTransitionTime: iso(changedAt) })
   const assess = (status: object, now: number, metadata: object = {}) => {
     const object = create({ ...customSample, status }, { managedFields: writtenAt(-2, -1), ...metadata })
@@ -91,7 +91,7 @@ describe('a custom resource that was Ready before its spec changed', () => {
   }
   const dated = (changedAt: number) => ({ observedGeneration: 2, conditions: [readySince(changedAt)] })
 
-  it.each(data['ready before'])('is not ready within 10 s of the change of its spec if %s', (_, status) => {
+  it.each(data['ready before'])('is not ready within 10 s of its change if %s', (_, status) => {
     expect([assess(status, 7.9), assess(status, 8)]).toEqual(['progressing', 'ready'])
   })
 

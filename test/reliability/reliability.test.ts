@@ -20,7 +20,7 @@ import { lastingFaults } from './lasting-faults.ts'
 const rollouts = {
   'already-finished': { title: 'a ready Deployment', target: 'deployment/web', right: 'ready' },
   'image-name-invalid': {
-    title: 'a Deployment with an invalid image name',
+    title: 'an invalid image name',
     target: 'deployment/web',
     right: 'failed: image-name-invalid',
   },
