@@ -206,7 +206,7 @@ export class Assessor {
     )
   }
 
-  /** The targets that an Event is about, if it changes the history of a Pod or the object is absent. */
+  /** The targets to assess after an Event: a Pod whose history the Event changes, or an absent object. */
   #targetsOfEvent(
     { involvedObject: { apiVersion = '', kind = '', namespace, name = '' } = {} }: EventObject,
     pod?: KubeObject,

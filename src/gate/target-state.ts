@@ -91,7 +91,7 @@ export interface AwaitingChange extends Unended {
   readonly readyAt?: undefined
 }
 
-/** The object does not exist. The target may be ready: with `--for=delete`, for a removed hook, or without access. */
+/** The object does not exist. The target may be ready: with `--for=delete`, as a removed hook, or if access is denied. */
 export interface Absent extends Unended {
   readonly type: 'absent'
   /** Whether the log already contains that the object does not exist yet. */

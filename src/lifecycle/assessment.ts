@@ -82,7 +82,7 @@ export interface Assessment {
   readonly warnings?: readonly string[]
 }
 
-/** Whether a target is ready, has failed, or still progresses. */
+/** The status of a target, by its assessment. */
 export function assessedStatus({ ready, failure }: Assessment): 'ready' | 'progressing' | 'failed' {
   if (ready) return 'ready'
   return failure === undefined ? 'progressing' : 'failed'

@@ -15,8 +15,7 @@ import { fieldNames, fieldSignal, readFields, steps } from './status-fields.ts'
 import { hasAnyWord, meaningOf, wordsOf } from './words.ts'
 
 /*
- * Reads the status of an unknown kind, as kstatus does, but more forms of status. The result is a list of signals: from
- * conditions (`status-conditions.ts`) and from fields (`status-fields.ts`). `summarizeSignals` combines the signals.
+ * Reads the status of an unknown kind, similar to kstatus. The result is a list of signals, from conditions (`status-conditions.ts`) and from fields (`status-fields.ts`). `summarizeSignals` combines the signals.
  */
 
 /** Patterns that identify work that ends, such as a Job. */
@@ -53,7 +52,10 @@ export const readSignals = cachePerObject((object: KubeObject): readonly Signal[
   return isJobLike(object) && !isEmpty(status) ? completionSignals(present, status) : present
 })
 
-/** Whether a condition reports that work has failed or, of a Job-like kind, runs. Then only what it has prepared is Ready. */
+/**
+ * Whether a condition reports that work has failed or, of a Job-like kind, runs. Then only what it has prepared is
+ * Ready.
+ */
 function isOpenWork({ condition, meaning, name, value }: Signal, isJob: boolean): boolean {
   if (condition === undefined) return false
   if (meaning === 'failed') return name === 'Failed' || work.conditions.test(name)
