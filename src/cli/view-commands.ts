@@ -140,7 +140,7 @@ function flagMistakes(args: Arguments): readonly Mistake[] {
   return [{ input: flagAsWritten(args, 'all-namespaces'), message }]
 }
 
-/** Returns a function that finds all objects of a namespace or cluster, for a user who names none. */
+/** Returns a function that finds all objects of the namespace (or of all namespaces), if the user names none. */
 function createNamespaceFinder({ flags, referenceFlags }: Arguments): RunOptions['findReferences'] {
   const slots = new Semaphore(releaseListsAtOnce)
   return async (cluster, kinds) => {

@@ -80,8 +80,8 @@ export class DeploymentStatus implements Extra {
   }
 
   /**
-   * Finds the deployment that this attempt of the run has already created for the gate: in an earlier step, or by a
-   * request without a response. Ends deployments of earlier attempts that a lost runner left in progress.
+   * Finds the deployment that this attempt of the run has already created for the gate, in an earlier step or by a
+   * request without a response. Ends deployments that earlier attempts left in progress.
    */
   async #findDeployment(sha: string, environment: string, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared

@@ -51,7 +51,7 @@ export const reasonCodes = Object.keys(reasons) as readonly ReasonCode[]
 
 export interface ProblemWith<Reason extends ReasonCode> extends Occurrence {
   readonly reason: Reason
-  /** The facts for its sentence, headline and hint. */
+  /** The facts for the sentence, headline and hint of the problem. */
   readonly detail: ReasonDetails[Reason]
   /** Whether enough observations prove the problem. A proven problem fails its target, unless a better pod exists. */
   readonly proven: boolean

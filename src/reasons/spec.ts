@@ -11,9 +11,8 @@ import type { Target } from '../plan/target.ts'
 export type ProblemClass = 'terminal' | 'strike' | 'slow'
 
 /**
- * The class of a reason: the class of its problems. A reason without problems has the class of what ended the target: a
- * deadline (`clock`), another change (`identity`), an unavailable API (`api`), the user's input or cancellation
- * (`input`).
+ * The class of a reason: the class of its problems. Without problems, it is what ended the target: a deadline
+ * (`clock`), another change (`identity`), an unavailable API (`api`), the user's input or cancellation (`input`).
  */
 type ReasonClass = ProblemClass | 'clock' | 'identity' | 'api' | 'input'
 

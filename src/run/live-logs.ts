@@ -53,8 +53,8 @@ interface Stream {
 }
 
 /**
- * Shows the logs that `stream-logs` selects, in order with the gate's timeline entries. The logs are those of all
- * containers in pods of the gated revision. Logs never change a verdict.
+ * Shows the logs that `stream-logs` selects, in order with the gate's timeline entries: the logs of all containers in
+ * pods of the gated revision. Logs never change a verdict.
  */
 export class LiveLogs {
   readonly #options: LiveLogsOptions
@@ -157,12 +157,12 @@ export class LiveLogs {
   #findOrOpenStream(target: number, { metadata }: Pod, container: string): Stream {
     const { namespace = 'default', name: pod, uid = pod } = metadata
     const key = `${target} ${uid} ${container}`
-    const stream = this.#streams.get(key) ?? this.#open(target, { namespace, pod, container })
+    const stream = this.#streams.get(key) ?? this.#openStream(target, { namespace, pod, container })
     this.#streams.set(key, stream)
     return stream
   }
 
-  #open(target: number, ref: ContainerRef): Stream {
+  #openStream(target: number, ref: ContainerRef): Stream {
     const { source, clock, startedAt, listener } = this.#options
     const { pod, container } = ref
     const throttle = new LogThrottle(clock, this.#allowance, (output) => {
@@ -416,7 +416,7 @@ export class ContainerLog {
     const run = this.#run
     let pauseMs = 0
     try {
-      if (!this.#isClosed && (await this.#open(run?.restarts ?? 0))) {
+      if (!this.#isClosed && (await this.#readRunLogs(run?.restarts ?? 0))) {
         pauseMs = this.#nextPauseMs
         if (run?.hasEnded) {
           this.#lastReadRun = run.restarts
@@ -432,7 +432,7 @@ export class ContainerLog {
     if (this.#run === run && this.#hasMore && pauseMs > 0) await this.#pause(pauseMs)
   }
 
-  async #open(restarts: number): Promise<boolean> {
+  async #readRunLogs(restarts: number): Promise<boolean> {
     const before = this.#lastOpenedRun
     this.#lastOpenedRun = Math.max(before, restarts)
     // The status never showed the previous run, so the log of that run was not read yet.

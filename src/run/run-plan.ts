@@ -34,7 +34,7 @@ import type { Reporter } from './redacted-output.ts'
 
 /* The inputs of a run on a cluster, and its plan: the kinds and targets that the inputs select. */
 
-/** The user's inputs, after their mistakes were reported. */
+/** The user's inputs, which contain no mistakes. */
 export interface RunInputs {
   readonly inputs: Inputs
   /** The references of `resources` and `manifests`. */

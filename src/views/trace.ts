@@ -123,7 +123,7 @@ export class Trace extends View {
     return problem === undefined || problem.class === 'slow' ? [] : wayBackLines(record)
   }
 
-  /** The watches of the drawn objects. */
+  /** The watches whose objects are drawn. */
   get #neededWatches(): readonly WatchRequest[] {
     return [...dependentRequests(this.#target, this.#settings), ...this.#gate.targetView(0).gated.requests.needed]
   }
