@@ -10,7 +10,7 @@ import type { Reader } from './reader.ts'
 import { addCheck, type Rule } from './rule.ts'
 import { objectProblemFields } from './status-problems.ts'
 import { containersOf } from './workloads/pod-fields.ts'
-import { containersInSpec } from './workloads/template.ts'
+import { containersInSpec } from './workloads/pod-template.ts'
 
 /* Checks `expect-images`: whether the containers run the expected image digests. */
 

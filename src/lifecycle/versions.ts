@@ -6,6 +6,7 @@ import { type GateTime, timestampUnitMs } from './proof.ts'
 import type { Reader } from './reader.ts'
 import type { TargetHistory } from './target-history.ts'
 import { findCondition } from './workloads/pod-fields.ts'
+import { hasOnlyToolChanges, isSameTemplate, templateChanges } from './workloads/pod-template.ts'
 import {
   findRevision,
   formerRevisionNumbers,
@@ -13,7 +14,6 @@ import {
   revisionNumber,
   revisionsOfWorkload,
 } from './workloads/revision.ts'
-import { hasOnlyToolChanges, isSameTemplate, templateChanges } from './workloads/template.ts'
 
 /* Compares versions of an object, to find whether a target was replaced, superseded or rolled back. */
 

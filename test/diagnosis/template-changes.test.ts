@@ -1,7 +1,7 @@
 import type { Container, PodTemplate } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { revisionChanges } from '../../src/diagnosis/target-facts.ts'
-import { templateChanges } from '../../src/lifecycle/workloads/template.ts'
+import { templateChanges } from '../../src/lifecycle/workloads/pod-template.ts'
 import { rows } from '../kit/rows.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')

@@ -1,5 +1,5 @@
 import type { PodTemplate } from '../../src/cluster/objects.ts'
-import { hasOnlyToolChanges, isSameTemplate } from '../../src/lifecycle/workloads/template.ts'
+import { hasOnlyToolChanges, isSameTemplate } from '../../src/lifecycle/workloads/pod-template.ts'
 import { make } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
 

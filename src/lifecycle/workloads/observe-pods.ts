@@ -12,6 +12,8 @@ import { type DeathObservations, observeDeaths } from './death-count.ts'
 import { isPullRefusal, pullFailure } from './image-pull.ts'
 import { containersOf, totalEventCount } from './pod-fields.ts'
 
+/* Records what the gate observes of pods. */
+
 /** What the gate has observed of a container: its deaths, its refused pulls and its waiting state. */
 interface ContainerObservations extends DeathObservations, Pick<ContainerView, 'refusals' | 'waiting'> {}
 

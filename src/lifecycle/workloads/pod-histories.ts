@@ -11,10 +11,10 @@ import { type Change, MapByUid, type Store } from '../../cluster/store.ts'
 import type { PodView } from '../pod-view.ts'
 import { workloadUid } from '../pods.ts'
 import type { GateTime } from '../proof.ts'
+import { createPodView } from './create-pod-view.ts'
 import type { WorkloadTiming } from './death-count.ts'
 import { observePod, type PodObservations } from './observe-pods.ts'
 import { hashLabel, isRevisionUnchanged, templateChangedAt } from './revision.ts'
-import { createPodView } from './view-pod.ts'
 
 /** What the gate has observed of every pod, and the views of pods. `observe` must receive each change of the store. */
 export class PodHistories {

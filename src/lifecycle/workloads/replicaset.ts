@@ -4,9 +4,9 @@ import type { RuleReader } from '../reader.ts'
 import { podRequest } from '../selector.ts'
 import { isObserved, lastWrittenAt } from '../status-age.ts'
 import { findCondition } from './pod-fields.ts'
+import { hasImagesOf } from './pod-template.ts'
 import { podCreationProblems } from './replica-failure.ts'
 import { podCountText, readyText } from './revision-pods.ts'
-import { hasImagesOf } from './template.ts'
 import { examineWorkloadPods, type WorkloadFacts, workloadMilestones, workloadRule } from './workload.ts'
 
 /**

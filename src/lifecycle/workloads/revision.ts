@@ -10,7 +10,7 @@ import {
 import type { GateTime } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { specWrittenAt } from '../status-age.ts'
-import { isSameTemplate } from './template.ts'
+import { isSameTemplate } from './pod-template.ts'
 
 /* The revisions of a workload: ReplicaSets of a Deployment, ControllerRevisions of a StatefulSet or DaemonSet. */
 

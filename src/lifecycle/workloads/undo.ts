@@ -17,6 +17,7 @@ import type { ServingRevision, Undo, UndoRule } from '../rule.ts'
 import { jobsRequest } from '../selector.ts'
 import { findCondition, isReplaced } from './pod-fields.ts'
 import { isSettled } from './pod-state.ts'
+import { containersInSpec, haveSameContainers, isSameTemplate } from './pod-template.ts'
 import {
   creationTimestampOf,
   findRevision,
@@ -27,7 +28,6 @@ import {
   revisionNumber,
   revisionsOfWorkload,
 } from './revision.ts'
-import { containersInSpec, haveSameContainers, isSameTemplate } from './template.ts'
 
 /** Decides whether `kubectl rollout undo` can restore a workload (pkg/polymorphichelpers/rollback.go in kubectl). */
 export const undoRule: UndoRule<Workload> = { availableRevision, find: findUndo }

@@ -7,7 +7,7 @@ import type {
   ReplicaSet,
   StatefulSet,
 } from '../../../src/cluster/objects.ts'
-import { isSameTemplate } from '../../../src/lifecycle/workloads/template.ts'
+import { isSameTemplate } from '../../../src/lifecycle/workloads/pod-template.ts'
 import { condition, iso, make, moment, ownedBy } from '../../kit/objects.ts'
 import { isActive, isReady, type SimulatedPod, type SimulatedPods } from './pods.ts'
 
