@@ -37,7 +37,7 @@ describe('the metadata of the actions', () => {
     ['outputs.reason.description', `outputs: { reason: { description: "a ${expression('steps.x')} b" } }`],
     ['description', `description: "${expression('1')}"`],
     ['inputs', `inputs: { "${expression('x')}": {} }`],
-  ])('would not pass with an expression in %s', (path, yaml) => {
+  ])('are rejected with an expression in %s', (path, yaml) => {
     expect(expressionsOutOfPlace(yaml)).toEqual([path])
   })
 
@@ -47,42 +47,42 @@ describe('the metadata of the actions', () => {
 
   it.each([
     [
-      'an expression in a description',
+      'are invalid with an expression in a description',
       'author:',
       `author: ${expression('github.actor')}`,
       "Unrecognized named-value: 'github'",
     ],
     [
-      'a default that reads a secret',
+      'are invalid with a default that reads a secret',
       'required: false',
       `default: ${expression('secrets.X')}`,
       "Unrecognized named-value: 'secrets'",
     ],
-    ['an unknown runtime', 'using: node24', 'using: node25', "Unexpected value 'node25'"],
-    ['an unknown key', 'main:', 'entry:', "Unexpected value 'entry'"],
-    ['an unknown colour', 'color: blue', 'color: pink', "Unexpected value 'pink'"],
-  ])('would not be valid with %s', (_, present, wrong, mistake) => {
+    ['are invalid with an unknown runtime', 'using: node24', 'using: node25', "Unexpected value 'node25'"],
+    ['are invalid with an unknown key', 'main:', 'entry:', "Unexpected value 'entry'"],
+    ['are invalid with an unknown colour', 'color: blue', 'color: pink', "Unexpected value 'pink'"],
+  ])('%s', (_, present, wrong, mistake) => {
     expect(validateActionMetadata(text.replace(present, wrong)).join('\n')).toContain(mistake)
   })
 })
 
 /** https://docs.github.com/actions/how-tos/create-and-publish-actions/publish-in-github-marketplace */
-describe('what the Marketplace requires of action.yml', () => {
+describe('for the Marketplace, action.yml', () => {
   const { name, description, author, branding } = parse(text)
 
-  it('is a name, a description of at most 125 characters and an author', () => {
+  it('has a name, an author and a description of at most 125 characters', () => {
     expect(name).toMatch(/^[A-Z][\w -]{1,60}$/)
     expect(description.length).toBeLessThanOrEqual(125)
     expect(author ?? '').not.toBe('')
   })
 
-  it('is a colour and an icon that the Marketplace has', () => {
+  it('has a colour and an icon that the Marketplace supports', () => {
     const colours = ['white', 'black', 'yellow', 'blue', 'green', 'orange', 'red', 'purple', 'gray-dark']
     expect(colours).toContain(branding.color)
     expect(branding.icon).toMatch(/^[a-z]+(?:-[a-z]+)*$/)
   })
 
-  it('is one metadata file at the top of the repository, and a README beside it', () => {
+  it('is the only metadata file at the top of the repository, beside a README', () => {
     const top = readdirSync(root)
     expect(top.filter((each) => /^action\.ya?ml$/.test(each))).toEqual(['action.yml'])
     expect(top).toContain('README.md')

@@ -18,7 +18,7 @@ function fail(message: string): never {
 }
 
 it.each(rows<[string, number]>(data, 'parseDuration reads as Go does'))(
-  'parseDuration reads %s as Go does',
+  'parseDuration parses "%s" like Go',
   (text, milliseconds) => {
     expect(read(text)).toBe(milliseconds)
   },
@@ -29,7 +29,7 @@ it('parseDuration never rounds a duration to zero, which would turn the clock of
 })
 
 it.each(titled(rows<[string, string]>(data, 'parseDuration refuses'), ([text]) => text))(
-  'parseDuration refuses "%s" with the fix',
+  'parseDuration rejects "%s" with a fix',
   (_, [text, message]) => {
     expect(complaintsOf(text)).toEqual([message])
   },
@@ -41,7 +41,7 @@ it('parseDuration cuts a long text in its message', () => {
 })
 
 it.each(rows<string>(data, 'parseDuration refuses with the units there are'))(
-  'parseDuration refuses %s with the units there are',
+  'parseDuration rejects "%s" with the list of units',
   (text) => {
     expect(complaintsOf(text)).toEqual([
       `"${text}" is not a duration. Use the units h, m, s and ms in lower case, without spaces: 90s, 5m or 1h30m.`,
@@ -61,12 +61,12 @@ it('parseDuration either returns a number or complains once, whatever it is give
   )
 })
 
-it.each(rows<[number, string]>(data, 'people read ms as'))('people read %d ms as %s', (ms, text) => {
+it.each(rows<[number, string]>(data, 'people read ms as'))('a duration of %d ms is shown as "%s"', (ms, text) => {
   expect(duration(ms)).toBe(text)
 })
 
 it.each(rows<[number, string]>(data, 'formatDuration writes'))(
-  'formatDuration writes %d ms as %s',
+  'formatDuration formats %d ms as "%s"',
   (milliseconds, text) => {
     expect(formatDuration(milliseconds)).toBe(text)
   },

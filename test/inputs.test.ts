@@ -100,7 +100,7 @@ it.each(['true', 'True', 'TRUE'])('parseInputs reads %s as true', (text) => {
 })
 
 it.each(titled(rows<[Record<string, string>, ...string[]]>(data, 'the mistakes of inputs'), ([raw]) => raw))(
-  'the mistakes of inputs: %s',
+  'invalid inputs are reported: %s',
   (_, [raw, ...mistakes]) => {
     expect(messagesOf(raw)).toEqual(mistakes)
   },
@@ -111,7 +111,7 @@ it('parseInputs throws mistakes as input-invalid', () => {
 })
 
 it.each(rows<[string, string]>(data, 'values of the job that are absent'))(
-  'parseInputs takes values of the job %s as absent',
+  'parseInputs ignores values of the job %s',
   (_, job) => {
     expect(parseInputs({ job }).job).toEqual({ words: [], settings: [], index: undefined, id: undefined })
   },

@@ -40,7 +40,7 @@ const facts: Readonly<Record<string, readonly string[]>> = {
 const measured = new Set(['scripts/performance.md', 'test/reliability/results.md'])
 
 it.each([...files.keys()].filter((name) => /\.(?:md|yml|json)$/.test(name) && !measured.has(name)))(
-  'no number of src/thresholds.ts is written by hand in %s',
+  '%s contains no threshold that is written by hand',
   (file) => {
     expect(statedIn(proseOf(file))).toEqual(facts[file] ?? [])
   },

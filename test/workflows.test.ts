@@ -27,13 +27,13 @@ const jobs = workflows.flatMap(([file, workflow]) =>
 const stepsOf = ({ steps = [] }: Job) => steps
 
 it.each(jobs.filter(({ job }) => stepsOf(job).some(({ run }) => run)))(
-  'the scripts of $name end at an unset variable',
+  'the scripts of the job $name fail at an unset variable',
   ({ workflow }) => {
     expect(workflow.defaults?.run?.shell).toBe('bash --noprofile --norc -euo pipefail {0}')
   },
 )
 
-it.each(jobs.filter(({ job }) => !job.uses))('$name has a time limit', ({ job }) => {
+it.each(jobs.filter(({ job }) => !job.uses))('the job $name has a time limit', ({ job }) => {
   expect(job['timeout-minutes']).toBeLessThanOrEqual(60)
 })
 

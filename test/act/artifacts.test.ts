@@ -32,10 +32,10 @@ const downloaded = () => readdirSync(join(folder, 'reports'), { recursive: true 
 
 describe('a download', () => {
   it.each<[string, string[], Record<string, string>, string[]]>([
-    ['by name has no folder', ['eu', 'us'], { name: 'report-eu' }, ['report.json']],
-    ['by a pattern that one artifact matches has no folder', ['eu'], { pattern: 'report-*' }, ['report.json']],
+    ['of one artifact by its name is not in a folder', ['eu', 'us'], { name: 'report-eu' }, ['report.json']],
+    ['by a pattern with one match is not in a folder', ['eu'], { pattern: 'report-*' }, ['report.json']],
     [
-      'by a pattern that several artifacts match has a folder for each',
+      'by a pattern with several matches has a folder for each artifact',
       ['eu', 'us'],
       { pattern: 'report-*' },
       ['report-eu', 'report-eu/report.json', 'report-us', 'report-us/report.json'],
@@ -52,14 +52,14 @@ describe('a download', () => {
     expect(downloaded()).toEqual(expected)
   })
 
-  it('fails with a name that no artifact has, and passes with a pattern that matches none', () => {
+  it('fails for a missing name, but not for a pattern without a match', () => {
     expect(use('download', { path: 'reports', name: 'report-eu' })).toContain("Artifact 'report-eu' not found")
     expect(use('download', { path: 'reports', pattern: 'report-*' })).toBeUndefined()
   })
 })
 
 describe('an upload', () => {
-  it('fails if the artifact exists, unless it overwrites', () => {
+  it('fails if the artifact exists and overwrite is off', () => {
     uploadReports('eu')
     const again = { name: 'report-eu', path: 'eu/report.json' }
     expect(use('upload', again)).toContain('Conflict')
@@ -75,7 +75,7 @@ describe('an upload', () => {
   })
 })
 
-it('an input that the actions of the tests lack is refused', () => {
+it('an unsupported input of an action in the tests is rejected', () => {
   expect(use('download', { 'artifact-ids': '1' })).toContain('not implemented')
 })
 

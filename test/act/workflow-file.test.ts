@@ -11,10 +11,10 @@ describe('a workflow is started', () => {
   })
 
   it.each<[string, WorkflowFile['on'], Parameters<typeof isStartedBy>[1], boolean]>([
-    ['by its event', 'push', { name: 'push' }, true],
-    ['by one of its events', ['push', 'pull_request'], pullRequest('opened'), true],
-    ['by no other event', ['push'], pullRequest('opened'), false],
-    ['by a push to its branch', { push: { branches: ['main'] } }, { name: 'push' }, true],
+    ['by the event in on', 'push', { name: 'push' }, true],
+    ['by one of several events in on', ['push', 'pull_request'], pullRequest('opened'), true],
+    ['by no event that is missing in on', ['push'], pullRequest('opened'), false],
+    ['by a push to a branch in its filter', { push: { branches: ['main'] } }, { name: 'push' }, true],
     [
       'by no push to another branch',
       { push: { branches: ['main'] } },
@@ -22,7 +22,7 @@ describe('a workflow is started', () => {
       false,
     ],
     [
-      'by a pull request into its branch',
+      'by a pull request into a branch in its filter',
       { pull_request: { branches: ['release-*'] } },
       pullRequest('opened', 'release-1'),
       true,
@@ -33,8 +33,13 @@ describe('a workflow is started', () => {
       pullRequest('opened'),
       false,
     ],
-    ['by no closed pull request, without types', { pull_request: null }, pullRequest('closed'), false],
-    ['by a closed pull request, with this type', { pull_request: { types: ['closed'] } }, pullRequest('closed'), true],
+    ['by no closed pull request if types is not set', { pull_request: null }, pullRequest('closed'), false],
+    [
+      'by a closed pull request if types contains closed',
+      { pull_request: { types: ['closed'] } },
+      pullRequest('closed'),
+      true,
+    ],
   ])('%s', (_, on, event, expected) => {
     expect(isStartedBy({ on }, event)).toBe(expected)
   })
@@ -48,16 +53,20 @@ describe('the token of a job', () => {
       { checks: 'write' },
     ],
     [
-      'has those of the workflow, if the job has none',
+      'has the permissions of the workflow if the job has none',
       workflow({ permissions: { checks: 'read' } }),
       { checks: 'read' },
     ],
-    ['reads content and packages, if the workflow has none', workflow({}), { contents: 'read', packages: 'read' }],
+    [
+      'can read contents and packages if the workflow has no permissions',
+      workflow({}),
+      { contents: 'read', packages: 'read' },
+    ],
   ])('%s', (_, file, permissions) => {
     expect(issueTokens({ 'deploy.yml': file }).tokens).toMatchObject([{ permissions }])
   })
 
-  it('is the value of github.token in this job alone', () => {
+  it('is the value of github.token only in its job', () => {
     const step = { with: { 'github-token': tokenOf('github.token'), other: tokenOf('secrets.GITHUB_TOKEN') } }
     const file = { on: 'push', jobs: { one: { steps: [step] }, two: { steps: [step] } } }
     const { workflows, tokens } = issueTokens({ 'deploy.yml': file })
@@ -76,11 +85,11 @@ describe('the token of a job', () => {
         [path]: { on: { workflow_call: null }, jobs: { gate: called } },
       }).tokens.at(-1)?.permissions
 
-    it('has the permissions of the caller, if it names none', () => {
+    it('has the permissions of the caller if the job has none', () => {
       expect(issue({ permissions: { statuses: 'write' } }, {})).toEqual({ statuses: 'write' })
     })
 
-    it('may have fewer, and not more', () => {
+    it('can have fewer permissions than the caller, but not more', () => {
       expect(issue({ permissions: { statuses: 'write' } }, { permissions: { statuses: 'read' } })).toEqual({
         statuses: 'read',
       })
@@ -91,16 +100,16 @@ describe('the token of a job', () => {
   })
 })
 
-describe('GitHub refuses', () => {
+describe('the GitHub server of the tests', () => {
   const tokens = [{ token: 'ghs_0', permissions: { statuses: 'write', checks: 'read' } }]
 
   it.each([
-    ['no operation that the permission names', 'repos/create-commit-status', 'token ghs_0', undefined],
-    ['no reading with a permission to write', 'repos/list-commit-statuses-for-ref', 'token ghs_0', undefined],
-    ['writing with a permission to read', 'checks/create', 'token ghs_0', 403],
-    ['what no permission names', 'issues/create-comment', 'token ghs_0', 403],
-    ['a token that it has not issued', 'repos/create-commit-status', 'token ghs_1', 401],
-    ['a request without a token', 'repos/create-commit-status', undefined, 401],
+    ['accepts an operation that a permission covers', 'repos/create-commit-status', 'token ghs_0', undefined],
+    ['accepts reading with a write permission', 'repos/list-commit-statuses-for-ref', 'token ghs_0', undefined],
+    ['rejects writing with a read permission', 'checks/create', 'token ghs_0', 403],
+    ['rejects an operation without a permission', 'issues/create-comment', 'token ghs_0', 403],
+    ['rejects an unknown token', 'repos/create-commit-status', 'token ghs_1', 401],
+    ['rejects a request without a token', 'repos/create-commit-status', undefined, 401],
   ])('%s', (_, operation, authorization, status) => {
     expect(refusalOf(operation, authorization, tokens)?.status).toBe(status)
   })

@@ -42,15 +42,15 @@ test.each(
   )
 })
 
-describe('flags that stand for all references', () => {
-  test('define ready for the objects of manifests, and revisions for each source', () => {
+describe('flags for all references', () => {
+  test('apply to the objects of manifests, and --revision applies to each source', () => {
     const { parsed } = readReferences(read('a/b --revision=app=v1 --revision=web=v2'), '')
     expect(parsed).toMatchObject({ references: [{ revisions: [{ source: 'app' }, { source: 'web' }] }], mistakes: [] })
     expect(readReferences(read('-f k8s --for=delete'), '', { hasManifests: true }).waitFor).toEqual({ type: 'delete' })
   })
 
   test.each(['-n shop', '-nshop', '-n=shop', '--namespace shop', '--namespace=shop'])(
-    'accept their values in every form of kubectl: %s',
+    'accept a value in the form "%s"',
     (written) => {
       expect(read(`deployment/web ${written}`).flags.get('namespace')).toBe('shop')
     },
@@ -58,7 +58,7 @@ describe('flags that stand for all references', () => {
 })
 
 describe('references', () => {
-  test('wait for a value with blanks', () => {
+  test('may await a value with spaces', () => {
     const { parsed } = readReferences(
       readArguments(['pod/web', "--for=jsonpath={.status.phase}='Running now'"], grammar('wait')),
       '',
@@ -66,7 +66,7 @@ describe('references', () => {
     expect(parsed.references[0]?.waitFor).toEqual({ type: 'jsonpath', path: '{.status.phase}', value: 'Running now' })
   })
 
-  test('of stdin keep their line numbers, and get the flags for all', () => {
+  test('on stdin keep their line numbers and get the flags for all references', () => {
     const printed = 'deployment.apps/web configured\n\nWarning: old\njob.batch/old deleted\n'
     const { references, skipped } = readReferences(read('-'), printed).parsed
     expect([...references, ...skipped].map(({ place }) => place.line)).toEqual([1, 3, 4])
@@ -74,7 +74,7 @@ describe('references', () => {
     expect(created.map(textOf)).toEqual(['deployment.apps web --for=create'])
   })
 
-  test('with a line break are refused, with the fix', () => {
+  test('with a line break are rejected with a fix', () => {
     expect(readArguments(['a/b created\nc/d created'], grammar('wait')).mistakes).toEqual([
       { input: 'a/b created', message: expect.stringContaining('kubectl apply -f k8s/ | rollout-gate wait -') },
     ])
@@ -83,19 +83,19 @@ describe('references', () => {
 
 describe('flags of the gate', () => {
   test.each(rows<[string, string, string | null]>(data, 'switches'))(
-    'that are switches accept a value after an equals sign, or a no- before them: %s',
+    'may be switched on or off by "%s"',
     (written, flag, value) => {
       expect(read(`a/b ${written}`).flags.get(flag)).toBe(value ?? undefined)
     },
   )
 
-  test('come from every input', () => {
+  test('exist for every input', () => {
     expect(grammar('wait').flags.map(({ name }) => name)).toEqual(
       expect.arrayContaining(rows<string>(data, 'inputs that are flags') as string[]),
     )
   })
 
-  test('of a replay may be anywhere among the files', () => {
+  test('of replay may be at any place among the files', () => {
     const { flags, files } = read('a.ndjson --stall-timeout=2m b.ndjson -n shop', 'replay')
     expect(files).toEqual(['a.ndjson', 'b.ndjson'])
     expect(Object.fromEntries(flags)).toEqual({ 'stall-timeout': '2m', namespace: 'shop' })

@@ -10,7 +10,7 @@ async function complete(...words: string[]): Promise<string[]> {
   return stdout.split('\n').slice(0, -1)
 }
 
-describe('a completed word is', () => {
+describe('completion offers', () => {
   test.each(rows<[what: string, words: string[], candidates: string[]]>(data, 'a completed word is'))(
     '%s',
     async (_, words, candidates) => {
@@ -19,11 +19,11 @@ describe('a completed word is', () => {
   )
 })
 
-test('a candidate for bash is only the part after the last = of the word', async () => {
+test('a completion for bash contains only the part after the last = of the word', async () => {
   expect(await complete('bash', 'wait', '--color', '=', 'al')).toEqual(['always'])
 })
 
-test('a shell without a script is a mistake that names those with one', async () => {
+test('the completion of an unknown shell is rejected with the supported shells', async () => {
   const { code, stderr } = await runCommand(['completion', 'tcsh'])
   expect(code).toBe(2)
   expect(stderr).toBe('SHELL: "tcsh" is not one of bash, zsh, fish.\n')
@@ -32,7 +32,7 @@ test('a shell without a script is a mistake that names those with one', async ()
 const hasBash = process.platform !== 'win32'
 
 ;(hasBash ? test : test.skip)(
-  'the script of bash passes the words to the cursor, and offers what is printed',
+  'the bash completion script passes the words up to the cursor and offers the printed words',
   async () => {
     const { stdout: script } = await runCommand(['completion', 'bash'])
     const stub = 'rollout-gate() { printf "%s\\n" "$*/"; }'

@@ -18,7 +18,7 @@ beforeEach(() => {
 
 const merge = (...args: readonly string[]) => runCommand(['merge', ...args])
 
-it('prints a line for each gate, the outcome and the evidence; its exit codes are the same as those of the command wait', async () => {
+it('the command merge prints a line for each gate and the evidence, and exits like the command wait', async () => {
   const { code, stdout, stderr } = await merge('eu=eu.json', 'us=us.json')
   expect(code).toBe(1)
   expect(stdout).toContain('  eu  ✓ ready in 31 s: 1 of 1 target\n  us  ✗ failed after 22 s: image-not-found: ')
@@ -27,13 +27,13 @@ it('prints a line for each gate, the outcome and the evidence; its exit codes ar
   expect((await merge('eu.json')).code).toBe(0)
 })
 
-it('--summary prints Markdown, and the log to stderr', async () => {
+it('the command merge prints Markdown with --summary, and its log to stderr', async () => {
   const { stdout, stderr } = await merge('eu=eu.json', 'us=us.json', '--summary')
   expect(stdout).toMatch(/^### ❌ Rollout failed /)
   expect(stderr).toMatch(/^Rollout Gate · 2 gates/)
 })
 
-it('--json prints one report, which cannot be merged again', async () => {
+it('the command merge prints one report with --json, which cannot be merged again', async () => {
   const { stdout } = await merge('eu=eu.json', 'us=us.json', '--json')
   expect(JSON.parse(stdout)).toMatchObject({ outcome: 'failed', gates: [{ name: 'eu' }, { name: 'us' }] })
   writeFileSync('all.json', stdout)
@@ -42,7 +42,7 @@ it('--json prints one report, which cannot be merged again', async () => {
 })
 
 it.each(rows<[string, readonly string[], string]>(data, 'the mistakes of merge'))(
-  '%s is a mistake',
+  '%s is rejected',
   async (_, args, message) => {
     const { code, stderr } = await merge(...args)
     expect([code, stderr]).toEqual([2, message])

@@ -26,7 +26,7 @@ async function createVerdict(name: string) {
   return JSON.parse((await runCommand(['replay', '--json', name])).stdout)
 }
 
-testWithSignals('Ctrl-C ends a recording, which replays to the verdict of a gate', async () => {
+testWithSignals('Ctrl-C ends the command record, and the recording replays to the verdict of a gate', async () => {
   server.apply(rolledOut())
   const run = startCli(['record', 'deployment/web', '-o', 'web.ndjson'])
   await run.until('✓ ready')
@@ -43,7 +43,7 @@ testWithSignals('Ctrl-C ends a recording, which replays to the verdict of a gate
   })
 })
 
-test('each event is in the file within a second, in case the process is killed', async () => {
+test('each event is written to the recording within a second', async () => {
   server.apply(unobserved())
   const run = record('deployment/web -o web.ndjson')
   // A watch is opened after the objects of its list have been handled.
@@ -62,7 +62,7 @@ test('a recording of a missing object replays to the verdict that the gate would
   expect(await createVerdict('gone.ndjson')).toMatchObject({ outcome: 'failed', reason: 'not-found' })
 })
 
-test('--until-ready ends a recording with the gate, with the exit code of wait', async () => {
+test('--until-ready ends the command record with the exit code of wait', async () => {
   server.apply(rolledOut())
   expect(await record('deployment/web --until-ready -o web.ndjson.gz').ended).toMatchObject({ code: 0 })
   expect(await createVerdict('web.ndjson.gz')).toMatchObject({ outcome: 'ready' })
@@ -85,7 +85,7 @@ test('a recording contains no values of Secrets', async () => {
   })
 })
 
-test('a file that cannot be written, or none, is a mistake', async () => {
+test('a missing or unwritable recording file is rejected', async () => {
   expect(await record('deployment/web').ended).toMatchObject({
     code: 2,
     stderr: '--output: Name the file to write: -o rollout.ndjson.gz\n',
@@ -96,7 +96,7 @@ test('a file that cannot be written, or none, is a mistake', async () => {
   expect(stderr).toMatch(/^--record: The recording taken\/web\.ndjson could not be written: EEXIST/)
 })
 
-test('the folder of the file is created', async () => {
+test('the folder of the recording is created', async () => {
   server.apply(rolledOut())
   const { code } = await record('deployment/web --until-ready -o a/new/folder/web.ndjson').ended
   expect(code).toBe(0)

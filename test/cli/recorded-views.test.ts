@@ -197,12 +197,12 @@ describe('a view of a recording', () => {
   const undone = 'kubectl --context rollout-gate-cluster rollout undo deployment/web -n gate-crash-loop-fb10b3'
   test.each([
     [
-      'a Deployment that crashes, and the undo',
+      'shows what serves while a Deployment crashes, and the undo',
       'crash-loop',
       ['Revision 1 (127.0.0.1:5995/app:v1) still serves with 2 of 2 pods.', `Back: ${undone} --to-revision=1`],
     ],
     [
-      'an ordered StatefulSet that crashes, and why it has no undo',
+      'shows what serves while an ordered StatefulSet crashes, and why there is no undo',
       'statefulset-canary-crashes',
       [
         'Revision 1 (127.0.0.1:5995/app:v1) still serves with 1 of 2 pods.',
@@ -210,11 +210,11 @@ describe('a view of a recording', () => {
       ],
     ],
     [
-      'a first revision that crashes',
+      'shows what serves while a first revision crashes',
       'statefulset-crash',
       ['It does not serve: no pod is ready, and there is no older revision to go back to.'],
     ],
-  ])('shows what serves in place of %s', async (_, recording, wayBack) => {
+  ])('%s', async (_, recording, wayBack) => {
     for (const command of ['why', 'trace']) {
       const { stdout } = await runCommand([command, `--recording=${recordingPath(recording)}`])
       const lines = stdout.split('\n').map((each) => each.trim())
@@ -222,7 +222,7 @@ describe('a view of a recording', () => {
     }
   })
 
-  test('shows what serves in a trace before a crash is proven, but not beside a problem that may end by itself', async () => {
+  test('shows what serves before a crash is proven, but not for a problem that may end by itself', async () => {
     const crashing = await runCommand(['trace', file, '--at=0:05'])
     expect(crashing.stdout).toMatch(/^… in progress .*\n.* crash-loop .*\n.*\n {4}Revision 1 .* still serves/m)
     const waiting = await runCommand(['trace', `--recording=${recordingPath('host-port-taken')}`])
@@ -230,7 +230,7 @@ describe('a view of a recording', () => {
     expect(waiting.stdout).not.toContain('still serves')
   })
 
-  test('follows a selector', async () => {
+  test('filters the objects by a selector', async () => {
     const { stdout } = await runCommand(['changes', 'pods', '-l', 'app=web', file, '-o', 'json'])
     const targets = stdout
       .trimEnd()
@@ -239,20 +239,20 @@ describe('a view of a recording', () => {
     expect(new Set(targets).size).toBeGreaterThan(1)
   })
 
-  test('reports an invalid moment, and a flag that a recording does not support', async () => {
+  test('rejects an invalid --at and a flag that a recording does not support', async () => {
     const { code, stderr } = await runCommand(['trace', 'deploy/web', file, '--at=5', '--until-ready'])
     expect(code).toBe(2)
     expect(stderr).toContain('--until-ready: A recording does not go on. Leave it out.')
     expect(stderr).toContain('--at: "5" has no unit.')
   })
 
-  test('needs --recording for --at', async () => {
+  test('requires --recording for --at', async () => {
     const { code, stderr } = await runCommand(['status', 'deploy/web', '--at=5s', '--kubeconfig=missing'])
     expect(code).toBe(2)
     expect(stderr).toContain('--at: It is a moment of a recording. Name that with --recording=FILE.')
   })
 
-  test('reports a file that is no recording', async () => {
+  test('rejects a file that is no recording', async () => {
     const { leave } = enterWorkFolder()
     writeFileSync('web.yaml', 'kind: Pod\n')
     const { code, stderr } = await runCommand(['trace', 'pod/web', '--recording=web.yaml'])

@@ -54,20 +54,20 @@ test.each(rows<[string, Readonly<Record<string, readonly unknown[]>>, readonly s
 )
 
 describe('recordings', () => {
-  test('give the same bytes each time', async () => {
+  test('are replayed to the same bytes each time', async () => {
     const files = [written('ready', header, ready, synced), written('absent', header, synced)]
     const [first, second] = await Promise.all([replay(...files), replay(...files)])
     expect(second).toEqual(first)
   })
 
-  test('that do not exist are named', async () => {
+  test('are reported if they do not exist', async () => {
     expect(await runCommand(['replay', 'web.ndjson'])).toMatchObject({
       code: 2,
       stderr: 'web.ndjson: This file does not exist.\n',
     })
   })
 
-  test('print their log, with the name of each file if there are several', async () => {
+  test('are replayed with their log, with the file name if there are several', async () => {
     written('ready', header, ready, synced)
     written('absent', header, synced)
     const one = await runCommand(['replay', 'ready'])
@@ -78,7 +78,7 @@ describe('recordings', () => {
     expect(two.stdout).toMatch(/^ready:\n[\s\S]*\n\nabsent:\n[\s\S]*✗ failed after 30 s/)
   })
 
-  test('of a live gate give its verdict', async () => {
+  test('of a live gate replay to its verdict', async () => {
     const { code, verdicts } = await replay(recordingPath('crash-loop'))
     expect(code).toBe(1)
     expect(verdicts).toMatchObject([{ outcome: 'failed', reason: 'crash-loop' }])
@@ -86,7 +86,7 @@ describe('recordings', () => {
 })
 
 describe('a recording written by hand', () => {
-  test('with the byte order mark and the line ends of Windows and with empty lines is replayed', async () => {
+  test('may have a byte order mark, Windows line breaks and empty lines', async () => {
     const lines = ['', header, '', ready, '', synced, ''].map((each) => (each === '' ? '' : JSON.stringify(each)))
     writeFileSync('windows', `\ufeff${lines.join('\r\n')}`)
     const { code, stderr, verdicts } = await replay('windows')
@@ -109,7 +109,7 @@ describe('a replay of ten thousand events', () => {
     return written('long', ...lines, ...events)
   }
 
-  test('does not hold them in memory', async () => {
+  test('does not keep the events in memory', async () => {
     const file = writeEvents()
     const nodeOptions = ['--max-old-space-size=128']
     const { code, stdout, stderr } = await runCli(['replay', '--json', file], { nodeOptions })

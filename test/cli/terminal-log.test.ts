@@ -38,7 +38,7 @@ describe('the drawn state', () => {
     ])
   })
 
-  test('fits into the terminal, and counts the targets left out', () => {
+  test('fits the terminal and counts the omitted targets', () => {
     const many = Array.from({ length: 30 }, (_, index) => record(`web-${index}`))
     const lines = draw(many, { rows: 5, columns: 30 })
     expect(lines).toHaveLength(5)
@@ -90,7 +90,7 @@ class Terminal implements Output {
 }
 
 describe('a screen', () => {
-  test('keeps printed lines, and redraws the block below the printed lines', () => {
+  test('keeps printed lines and redraws the block below', () => {
     const terminal = new Terminal()
     const screen = new Screen(terminal)
     screen.print([], ['first', 'second'])
@@ -103,7 +103,7 @@ describe('a screen', () => {
     expect(terminal.cursorShown).toBe(true)
   })
 
-  test('writes nothing when the block is the same', () => {
+  test('writes nothing if the block has not changed', () => {
     const terminal = new Terminal()
     const screen = new Screen(terminal)
     screen.print([], ['same'])
@@ -112,7 +112,7 @@ describe('a screen', () => {
     expect(terminal.written).toBe(written)
   })
 
-  test('erases the rows that a narrower terminal has made of a line', () => {
+  test('clears the rows of lines that a narrower terminal wrapped', () => {
     const terminal = new Terminal()
     const screen = new Screen(terminal)
     screen.print(['event'], ['x'.repeat(30)])
@@ -128,7 +128,7 @@ describe('the log of a terminal', () => {
   const verdict = { outcome: 'cancelled', reason: 'cancelled', message: 'stopped' } as const
   const ended: EndedRunRecord = { ...state, ...verdict }
 
-  test('leaves the lines and the verdict on the screen, without the block', () => {
+  test('leaves the lines and the verdict on the screen without the block', () => {
     const terminal = new Terminal()
     const log = new TerminalLog(terminal, { color: false, drawsState: true, groups: false })
     log.onStart(() => state, [])
@@ -144,7 +144,7 @@ describe('the log of a terminal', () => {
     expect(terminal.cursorShown).toBe(true)
   })
 
-  test('shows the cursor once it is closed, and then prints plain lines', () => {
+  test('shows the cursor when it is closed, and then prints plain lines', () => {
     const terminal = new Terminal()
     const log = new TerminalLog(terminal, { color: false, drawsState: true, groups: false })
     log.onStart(() => state, [])
@@ -154,7 +154,7 @@ describe('the log of a terminal', () => {
     expect(terminal.lines.at(-2)).toBe(' 0:00  deployment/web  late entry')
   })
 
-  test('folds its evidence into groups in a job log only', () => {
+  test('groups its evidence only in a job log', () => {
     for (const groups of [true, false]) {
       const terminal = new Terminal()
       const log = new TerminalLog(terminal, { color: false, drawsState: false, groups })

@@ -82,7 +82,7 @@ test.each(rows<[string, readonly string[], Expected]>(data, 'views'))('%s', asyn
 })
 
 describe('trace', () => {
-  test('leaves the terminal with its cursor and the last view', async () => {
+  test('restores the cursor and keeps the last view in the terminal', async () => {
     const server = await start()
     apply(server, 'pod')
     const { stdout, code, cancel } = run(server, ['trace', 'pod/web'], { isTTY: true })
@@ -95,7 +95,7 @@ describe('trace', () => {
     expect(last).toMatch(/^pod\/web in shop.*\n… in progress · pulling images/)
   })
 
-  test('accepts one resource by name, or a selector with one match', async () => {
+  test('accepts one resource by name or a selector with one match', async () => {
     const server = await start()
     apply(server, 'readyPod')
     const selected = run(server, ['trace', 'pod', '-l', 'app=web', '--until-ready'])
@@ -111,7 +111,7 @@ describe('trace', () => {
 })
 
 describe('changes', () => {
-  test('prints as JSON one line for each change and nothing else', async () => {
+  test('with JSON prints one line for each change and nothing else', async () => {
     const server = await start()
     apply(server, 'pod')
     const { stdout, code, cancel } = run(server, ['changes', 'pod/web', 'pod/api', '-o', 'json'])
@@ -127,7 +127,7 @@ describe('changes', () => {
     expect(lines.map(({ target, type }) => `${target} ${type}`)).toEqual(['pod/web ADDED', 'pod/web DELETED'])
   })
 
-  test('of a Helm release prints its objects, and no others of the same kinds', async () => {
+  test('of a Helm release prints only the objects of that release', async () => {
     const server = await start()
     const released = (name: string, release: string, replicas: number) => ({
       apiVersion: 'apps/v1',
@@ -160,7 +160,7 @@ describe('changes', () => {
 })
 
 describe('status', () => {
-  test('of a Helm release ends once its objects are ready, even if those of another release are not', async () => {
+  test('of a Helm release exits when the objects of that release are ready', async () => {
     const server = await start()
     const applyClaim = (release: string, status: object) =>
       server.apply({
@@ -183,7 +183,7 @@ describe('status', () => {
     expect(stdout.text).not.toContain('api')
   })
 
-  test('follows the objects of a manifest', async () => {
+  test('prints the objects of a manifest', async () => {
     const server = await start()
     apply(server, 'pod')
     const file = join(mkdtempSync(join(tmpdir(), 'status-')), 'web.yaml')

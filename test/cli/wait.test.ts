@@ -52,8 +52,8 @@ test.each(rows<[string, readonly string[], string, string, Expected]>(data, 'run
   },
 )
 
-describe('a rollout that is ready', () => {
-  test('is one line of JSON on stdout with --json, and its log is on stderr', async () => {
+describe('the command wait for a ready rollout', () => {
+  test('prints one line of JSON to stdout with --json, and its log to stderr', async () => {
     server.apply(rolledOut())
     const { code, stdout, stderr } = await wait('deployment/web --json')
     expect(stdout).toMatch(/^[^\n]+\n$/)
@@ -63,7 +63,7 @@ describe('a rollout that is ready', () => {
     expect(stderr).toContain('✓ Rollout ready')
   })
 
-  test('writes its summary to the file of --summary, and warns if it cannot', async () => {
+  test('writes the summary to the file of --summary, with a warning if that fails', async () => {
     server.apply(rolledOut())
     expect(await wait('deployment/web --summary=summary.md')).toMatchObject({ code: 0, stderr: '' })
     expect(readFileSync('summary.md', 'utf8')).toMatch(/^### ✅ Rollout ready in/)
@@ -72,7 +72,7 @@ describe('a rollout that is ready', () => {
     expect(stderr).toMatch(/^--summary absent\/summary\.md: It cannot be written: /)
   })
 
-  test('passes without a hook that Helm has removed, and without the test of the chart', async () => {
+  test('ignores a hook that Helm removed and the tests of the chart', async () => {
     server.apply(rolledOut())
     const objects = [
       { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } },
@@ -88,7 +88,7 @@ describe('a rollout that is ready', () => {
     expect(stdout).toMatch(/job\/migrate +✓ ready in [\d.]+ s: does not exist: its tool removes it after success/)
   })
 
-  test('may be selected by its manifest, in a file or on stdin', async () => {
+  test('accepts manifests in a file or on stdin', async () => {
     server.apply(rolledOut())
     const manifest = JSON.stringify({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } })
     writeFileSync('web.yaml', manifest)
@@ -97,14 +97,14 @@ describe('a rollout that is ready', () => {
     }
   })
 
-  test('may be any state that --for names, also of the objects of manifests', async () => {
+  test('accepts any state with --for, even for manifests', async () => {
     server.apply(unobserved())
     writeFileSync('web.yaml', JSON.stringify({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } }))
     for (const line of ['-f web.yaml --for=create', 'deployment/web --for=create'])
       expect(await wait(line)).toMatchObject({ code: 0, stdout: expect.stringContaining('✓ Rollout ready') })
   })
 
-  test('is recorded with --record, references and all', async () => {
+  test('records the gate with --record, including its references', async () => {
     server.apply(rolledOut())
     await wait("'deployment/web --stall-timeout=2m' --record web.ndjson --max-restarts=5")
     const { inputs, targets } = await readHeader('web.ndjson')
@@ -113,8 +113,8 @@ describe('a rollout that is ready', () => {
   })
 })
 
-describe('a rollout that is not ready', () => {
-  testWithSignals('is cancelled by Ctrl-C: 130, with a verdict and a report', async () => {
+describe('the command wait for a rollout that is not ready', () => {
+  testWithSignals('exits with 130 after Ctrl-C, with a verdict and a report', async () => {
     server.apply(unobserved())
     const run = startCli(['wait', 'deployment/web', '--json'])
     await run.until('1 target')
@@ -126,7 +126,7 @@ describe('a rollout that is not ready', () => {
     expect(stderr).toContain('! Rollout cancelled')
   })
 
-  testWithSignals('is cancelled by Ctrl-C while a program for its credentials runs', async () => {
+  testWithSignals('exits after Ctrl-C while a credential plugin runs', async () => {
     const listener = createServer().listen(0, '127.0.0.1')
     await once(listener, 'listening')
     // What the program starts keeps its output open.
@@ -144,8 +144,8 @@ describe('a rollout that is not ready', () => {
   })
 })
 
-describe('mistakes', () => {
-  test('end with 2, all at once on stderr, and are in the report', async () => {
+describe('mistakes of the command wait', () => {
+  test('exit with 2, all at once on stderr and in the report', async () => {
     const { code, stdout, stderr } = await wait("--timeout=5 deploymentweb --timout=3 --json 'a/b --stall-timeout=x'")
     expect(code).toBe(2)
     expect(stderr.trim().split('\n')).toEqual([
@@ -158,7 +158,7 @@ describe('mistakes', () => {
     expect(JSON.parse(stdout)).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid', targets: [] })
   })
 
-  test('never show a secret of the kubeconfig', async () => {
+  test('never print a secret of the kubeconfig', async () => {
     const condition = { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: `no ${token} left` }
     const { spec, ...object } = rolledOut()
     server.apply({
@@ -171,7 +171,7 @@ describe('mistakes', () => {
     expect(`${stdout}${stderr}`).not.toContain(token)
   })
 
-  test('of the command are explained', async () => {
+  test('about an unknown command are explained', async () => {
     expect(await runCommand(['wiat', 'a/b'])).toMatchObject({
       code: 2,
       stderr: 'rollout-gate: There is no command "wiat". Did you mean wait?\n',
@@ -195,7 +195,7 @@ describe('the program', () => {
       })
   })
 
-  test('has help for itself and for each command, with examples', async () => {
+  test('prints help for itself and for each command, with examples', async () => {
     const { code, stdout } = await runCommand(['--help'])
     expect(code).toBe(0)
     const names = commands.map(({ name }) => name)
@@ -215,14 +215,14 @@ describe('the program', () => {
     expect(helps[names.indexOf('trace')]?.stdout).not.toContain('Default: 10m')
   })
 
-  test('is a plugin of kubectl when called by the name of one', async () => {
+  test('is a kubectl plugin if its name is that of one', async () => {
     const link = join(process.cwd(), 'kubectl-rollout_gate')
     symlinkSync(programPath('cli.js'), link)
     const { stdout } = await runCli(['wait', '--help'], { calledAs: link })
     expect(stdout).toMatch(/^Usage: kubectl rollout-gate wait REFERENCE/)
   })
 
-  test('uses colours only when asked', async () => {
+  test('prints colours only if the user asks', async () => {
     server.apply(rolledOut())
     expect((await wait('deployment/web --color')).stdout).toContain('\x1b[1mRollout Gate\x1b[0m')
     expect((await wait('deployment/web --color=auto', { env: { FORCE_COLOR: '' } })).stdout).not.toContain('\x1b')
@@ -232,7 +232,7 @@ describe('the program', () => {
 /** Only root may start a process as another user. */
 const testAsRoot = process.getuid?.() === 0 ? test : test.skip
 
-testAsRoot('a user of a container without HOME and without an entry in /etc/passwd may run it', async () => {
+testAsRoot('a container user without HOME and without an entry in /etc/passwd can run the program', async () => {
   server.apply(rolledOut())
   const args = ['wait', 'deployment/web', '--kubeconfig', server.kubeconfig({ token, namespace: 'shop' })]
   const options = { uid: 54_321, gid: 54_321, env: { PATH: process.env['PATH'] }, cwd: '/' }

@@ -52,11 +52,11 @@ test.each(rows<[string, readonly string[], readonly string[], Expected]>(data, '
   },
 )
 
-describe('a look without a reference', () => {
+describe('the command why without a reference', () => {
   test.each([
-    ['of a namespace', []],
-    ['of all namespaces', ['-A']],
-  ])('%s lists each kind once, and watches nothing', async (_, flags) => {
+    ['in one namespace', []],
+    ['in all namespaces', ['-A']],
+  ])('%s lists each kind once and watches nothing', async (_, flags) => {
     apply('web', 'ownedByWeb')
     const { stdout } = await why(...flags)
     expect(stdout).toContain('1 resource in shop')
@@ -67,7 +67,7 @@ describe('a look without a reference', () => {
     expect(kinds).toEqual(expect.arrayContaining(['deployments', 'replicasets', 'pods', 'events']))
   })
 
-  test('reads in its namespaces the kinds that may not be listed in all', async () => {
+  test('reads kinds in its namespaces if they may not be listed in all', async () => {
     apply('web')
     server.deny({ verb: 'list', resource: 'events', namespace: '' })
     const { code } = await why('-A')
@@ -76,7 +76,7 @@ describe('a look without a reference', () => {
     expect(events.map(({ path }) => path)).toEqual(['/api/v1/events', '/api/v1/namespaces/shop/events'])
   })
 
-  test('leaves out what may not be listed', async () => {
+  test('does not show kinds that may not be listed', async () => {
     apply('web')
     server.deny({ verb: 'list', resource: 'jobs' })
     const { code } = await why()

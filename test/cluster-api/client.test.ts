@@ -154,7 +154,7 @@ describe('requests', () => {
     expect(list.items).toHaveLength(300)
   })
 
-  test.each(['gzip', 'GZIP', 'x-gzip'])('unpack an answer with the coding %s', async (coding) => {
+  test.each(['gzip', 'GZIP', 'x-gzip'])('decompress a response with the content encoding %s', async (coding) => {
     const url = await startPlain((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding })
       response.end(gzipSync('{"kind":"PodList"}'))

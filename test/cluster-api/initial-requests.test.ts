@@ -6,7 +6,7 @@ import { titled } from '../kit/rows.ts'
 import { ManualClock } from './manual-clock.ts'
 
 describe('a first request that the server refuses with Retry-After', () => {
-  test.each([31, 60, 3_600, 1e9])('%d s is tried again within 30 s', async (seconds) => {
+  test.each([31, 60, 3_600, 1e9])('of %d s is retried within 30 s', async (seconds) => {
     const clock = new ManualClock(0)
     const asked: number[] = []
     const connection = { clock, server: 'https://k8s.example', context: 'prod', user: 'deployer' }
@@ -24,7 +24,7 @@ describe('a first request that the server refuses with Retry-After', () => {
 })
 
 test.each(titled([null, 7, 'web', [], {}, { metadata: null }, { metadata: { name: 7 } }]))(
-  'a list with the item %s is a malformed answer, not an error of the program',
+  'a list with the item %s is reported as a malformed answer of the server',
   async (_, item) => {
     const page = { metadata: { resourceVersion: '1' }, items: [{ metadata: { name: 'web' } }, item] }
     const client = { requestJson: async () => page } as unknown as Client

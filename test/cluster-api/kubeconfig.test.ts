@@ -81,7 +81,7 @@ describe('where the kubeconfig comes from', () => {
     ['base64 wrapped by Windows', base64(text()).replace(/.{64}/g, '$&\r\n')],
     ['base64 without padding', base64(text()).replace(/=+$/, '')],
     ['text with a byte order mark', `\uFEFF${text()}`],
-  ])('the input holds it as %s', (_, given) => {
+  ])('the input contains the kubeconfig as %s', (_, given) => {
     expect(load({ kubeconfig: given })).toMatchObject({
       context: 'prod',
       server: 'https://api.example:6443',
@@ -183,7 +183,7 @@ describe('mistakes', () => {
       'cut off, or encoded twice',
     ],
     ['base64 of base64', base64(base64(text())), 'encoded twice'],
-  ])('%s is a mistake', (_, kubeconfig, message) => {
+  ])('%s is rejected', (_, kubeconfig, message) => {
     expect(mistake({ kubeconfig })).toContain(message)
   })
 

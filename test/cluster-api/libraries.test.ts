@@ -68,7 +68,7 @@ describe("Node's Agent({ proxyEnv })", () => {
       '',
       'used',
     ],
-  ])('%s, other than kubectl', async (_, given, expected, ownProxy) => {
+  ])('%s, unlike kubectl', async (_, given, expected, ownProxy) => {
     expect(await askedBy(...given)).toEqual({ asked: expected === '' ? [] : [expected], ownProxy })
   })
 })

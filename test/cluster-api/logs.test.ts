@@ -38,7 +38,7 @@ describe('the end of a log', () => {
       'failed to try resolving symlinks in path "/var/log/pods/a/app/0.log": lstat /var/log/pods/a/app/0.log: no such file or directory',
     ],
     ['rpc error: code = NotFound desc = an error occurred when try to find container "0123"', gone],
-  ])("the kubelet's message in place of a removed log is recognised (%#)", async (message, why) => {
+  ])('a message of the kubelet instead of a removed log is detected (form %#)', async (message, why) => {
     const { server, client } = await start()
     server.setLog({ ...ref, previous: true }, `${message}\n`)
     expect(await readLog(client, { ...request, previous: true })).toEqual({ text: undefined, why })
@@ -167,7 +167,7 @@ describe('a log that is followed', () => {
   test.each([
     [403, { verb: 'get', resource: 'pods/log' }],
     [400, undefined],
-  ])('a refusal rejects with its status: %i', async (status, denial) => {
+  ])('a refusal with the status %i is an error with that status', async (status, denial) => {
     const { server, open } = await start()
     if (denial !== undefined) server.deny(denial)
     await expect(open({ previous: denial === undefined })).rejects.toMatchObject({ status })

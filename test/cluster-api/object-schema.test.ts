@@ -21,7 +21,7 @@ function having(name: keyof typeof objects, fields: object): KubeObject {
 
 describe('an object that no API server wrote', () => {
   it.each(rows<[string, string, keyof typeof objects, object]>(data, 'a field of another type'))(
-    'is reported with the field of another type: %s',
+    'is rejected if it has %s',
     (_, path, name, fields) => {
       expect(explainWrongType(having(name, fields))).toBe(`its object is invalid: ${path} has the wrong type`)
     },

@@ -25,20 +25,22 @@ test('this machine is never behind a proxy', () => {
   }
 })
 
-test.each(rows<string>(data, 'NO_PROXY'))('NO_PROXY %s excepts api.example:6443', (noProxy) =>
+test.each(rows<string>(data, 'NO_PROXY'))('the proxy is not used for api.example:6443 if NO_PROXY is "%s"', (noProxy) =>
   expect(through('https://api.example:6443', noProxy)).toBeUndefined(),
 )
 
-test.each(['pi.example', 'api.example:443', 'api', '10.0.0.0/8', ''])('NO_PROXY %s does not', (noProxy) =>
-  expect(through('https://api.example:6443', noProxy)).toBe(proxy),
+test.each(['pi.example', 'api.example:443', 'api', '10.0.0.0/8', ''])(
+  'the proxy is used for api.example:6443 if NO_PROXY is "%s"',
+  (noProxy) => expect(through('https://api.example:6443', noProxy)).toBe(proxy),
 )
 
-test.each(['10.0.0.0/8', '10.1.2.3', '10.1.2.3:6443'])('NO_PROXY %s excepts the address 10.1.2.3', (noProxy) =>
-  expect(through('https://10.1.2.3:6443', noProxy)).toBeUndefined(),
+test.each(['10.0.0.0/8', '10.1.2.3', '10.1.2.3:6443'])(
+  'the proxy is not used for 10.1.2.3 if NO_PROXY is "%s"',
+  (noProxy) => expect(through('https://10.1.2.3:6443', noProxy)).toBeUndefined(),
 )
 
 test.each(['10.0.0.0/16', '3', '10.0.0.0/99', 'fd00::/8'])(
-  'NO_PROXY %s does not except the address 10.1.2.3',
+  'the proxy is used for 10.1.2.3 if NO_PROXY is "%s"',
   (noProxy) => expect(through('https://10.1.2.3:6443', noProxy)).toBe(proxy),
 )
 
@@ -61,7 +63,7 @@ function agentOf(proxy: string) {
 test.each([
   ['http', 'http://me:p%40ss@proxy:3128', { proxy: { username: 'me', password: 'p%40ss' } }],
   ['socks5', 'socks5://me:p%40ss@proxy:1080', { proxy: { userId: 'me', password: 'p@ss' }, shouldLookup: false }],
-])('the credentials of a proxy are used and secret, for %s', async (_, proxy, expected) => {
+])('the credentials of a proxy with the scheme %s are used and masked', async (_, proxy, expected) => {
   const { agent, secrets } = await agentOf(proxy)
   expect(agent).toMatchObject(expected)
   expect(secrets).toEqual(expect.arrayContaining(['p%40ss', 'p@ss']))

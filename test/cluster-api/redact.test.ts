@@ -25,7 +25,7 @@ test.each(rows<[string, object]>(data, 'an object stays as it is'))('%s, so the 
 })
 
 test.each(rows<[string, string, string]>(data, 'a copy of an object in an annotation is dropped'))(
-  'a copy of an object in an annotation is dropped: %s',
+  'redaction drops a copy of an object in an annotation %s',
   (_, name, value) => {
     const annotations = { [name]: value, note: 'kept' }
     const template = { metadata: { annotations } }
@@ -96,7 +96,7 @@ test('objects of unexpected shapes are redacted without an error', () => {
 })
 
 test.each(rows<[string, object, readonly string[]]>(data, 'secrets come from'))(
-  'secrets come from %s',
+  'secret values are collected from %s',
   (_, fields, expected) => {
     const added: string[] = []
     const add = (name: string, value: string) => void added.push(`${name}=${value}`)
@@ -112,7 +112,7 @@ test.each(rows<[string, object, readonly string[]]>(data, 'secrets come from'))(
 )
 
 test.each(rows<[string, object]>(data, 'the values of a chart are hashed'))(
-  'the values of a chart are hashed: %s',
+  'redaction hashes the chart values %s',
   (_, fields) => {
     const redacted = JSON.stringify(redact(object(fields)))
     expect(redacted).not.toContain('hunter2')
@@ -123,20 +123,20 @@ test.each(rows<[string, object]>(data, 'the values of a chart are hashed'))(
 describe('a secret of a custom resource, or of any object,', () => {
   const secret = 'open-sesame-1'
   const places = rows<[string, object, boolean]>(data, 'a secret of any object')
-  test.each(places)('%s is known', (_, fields) => {
+  test.each(places)('%s is collected', (_, fields) => {
     const secrets = new Secrets()
     new Redactor(Buffer.from('key'), secrets).redact(object(fields))
     expect(secrets.redact(`login with ${secret}`)).toBe('login with ***')
   })
 
-  test.each(places.filter(([, , isHashed]) => isHashed))('%s becomes a hash', (_, fields) => {
+  test.each(places.filter(([, , isHashed]) => isHashed))('%s is hashed', (_, fields) => {
     const redacted = JSON.stringify(redact(object(fields)))
     expect(redacted).not.toContain(secret)
     expect(redacted).toContain('hmac:')
   })
 
   test.each(rows<[string, object]>(data, 'is known and hashed without quotes too'))(
-    'is known and hashed without quotes too, %s',
+    'is collected and hashed without quotes %s',
     (_, fields) => {
       const secrets = new Secrets()
       const redacted = JSON.stringify(new Redactor(Buffer.from('key'), secrets).redact(object(fields)))
@@ -159,7 +159,7 @@ describe('what leaves as the cluster returned it', () => {
     expect(JSON.stringify(leave(fields))).not.toContain('sesame')
   })
 
-  test.each(rows<[string, object]>(data, 'what rules compare'))('%s stay, since rules compare them', (_, fields) => {
+  test.each(rows<[string, object]>(data, 'what rules compare'))('%s stay because rules compare them', (_, fields) => {
     expect(leave(fields)).toEqual(object(fields))
   })
 

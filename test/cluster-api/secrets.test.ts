@@ -100,7 +100,7 @@ describe('what is secret in a value of a Secret', () => {
   test.each([
     ...rows<[string, string, string]>(data, 'what other text contains too'),
     ['a file that no log quotes', 'release', 'x1'.repeat(6_000)] as const,
-  ])('not %s, since other text contains it too', (_, name, value) => {
+  ])('is not %s, because other texts contain it too', (_, name, value) => {
     const secrets = new Secrets()
     secrets.addFromSecret(name, value)
     expect(secrets.redact(`of ${value}`)).toBe(`of ${value}`)

@@ -34,7 +34,7 @@ describe('an object found by a word for its kind', () => {
     ['pod', 'a', 'any namespace', 'in-shop'],
     ['node', 'a', 'shop', 'a-uid'],
     ['pod', 'b', 'shop', undefined],
-  ])('is searched as %s/%s in %s', (word, name, namespace, uid) => {
+  ])('is found or missing for %s/%s in %s', (word, name, namespace, uid) => {
     expect(store.findByName(word, name, namespace === 'any namespace' ? undefined : namespace)?.metadata.uid).toBe(uid)
   })
 })
@@ -78,7 +78,7 @@ describe('the events about an object', () => {
   }
 
   it.each(rows<[string, Parameters<typeof namesOf>[0]]>(data, 'the events about an object'))(
-    'are in the order of their last occurrence, %s',
+    'are in the order of their last occurrence %s',
     (_, events) => {
       expect(namesOf(events)).toEqual(['a', 'b', 'c'])
     },

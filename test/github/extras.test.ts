@@ -169,7 +169,7 @@ it.each<[string, Partial<EndedRunRecord>, RegExp]>([
   ['one kind', { healthCheckKinds: ['Widget'] }, / · health-check-exprs for Widget$/],
   ['several kinds', { healthCheckKinds: ['Widget', 'Shop'] }, / · health-check-exprs for 2 kinds$/],
   ['a kind beside annotations', { annotations, healthCheckKinds: ['Widget'] }, / · 3 settings change what is gated$/],
-])('expressions of health-check-exprs that decided stand in titles and summary: %s', async (_, fields, expected) => {
+])('titles and summary mention deciding health-check-exprs of %s', async (_, fields, expected) => {
   const record = createRecord(fields)
   await show('commit-status', record)
   await show('comment', record)
@@ -188,7 +188,7 @@ it.each([
   ['cancelled', 'inactive', 'error'],
   ['unknown', 'error', 'error'],
 ] as const)(
-  'the outcome %s is the state %s of the deployment and %s of the commit',
+  'the outcome %s sets the deployment to %s and the commit status to %s',
   async (outcome, deploymentState, commitState) => {
     for (const each of ['deployment', 'commit-status'] as const)
       await makers[each](createContext()).show(ended(outcome), never)
@@ -199,7 +199,7 @@ it.each([
   },
 )
 
-it.each(Object.entries(records))('the record "%s" of the report tests is shown by all extras', async (_, record) => {
+it.each(Object.entries(records))('all extras show the test record %s', async (_, record) => {
   const context = createEventContext('pull_request', { pull_request: createPullRequest() })
   for (const each of extraNames) await makers[each](context).show(record, never)
   const [comment] = bodies('issues/create-comment')
@@ -407,7 +407,7 @@ it.each([
     12,
   ],
   ['the only one, which has newer commits', [{ number: 12, head: { sha: githubSha } }], 12],
-])('the pull request of a fork is found by the branch: %s', async (_, pulls, number) => {
+])('the pull request of a fork is found by its branch: %s', async (_, pulls, number) => {
   answer('pulls/list', pulls)
   await makers.comment(createForkRun()).show(createRecord(), never)
   expect(operations()).toEqual(['pulls/list', 'issues/list-comments', 'issues/create-comment'])

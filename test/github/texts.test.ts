@@ -14,7 +14,7 @@ const nameOf = (resources: string, more: Record<string, string> = {}) =>
   gateName(workflow, parseInputs({ resources, ...more }))
 
 it.each(titled(rows<[string, Record<string, string>, string]>(data, 'gateName of with is'), (row) => row.slice(0, 2)))(
-  'gateName of %s',
+  'gateName derives a name from %s',
   (_, [text, more, name]) => {
     expect(nameOf(text, more)).toBe(name)
   },
@@ -42,13 +42,13 @@ it.each([
     (leg: object) => Object(leg).region,
     [{ region: 'eu' }, { region: 'eu-west' }],
   ] as const,
-])('gateName gives each leg its own name: %s', (_, name, matrix) => {
+])('gateName gives each job of a matrix its own name if the matrix has %s', (_, name, matrix) => {
   const names = legs(name, ...matrix)
   expect(new Set(names).size).toBe(matrix.length)
 })
 
 it.each(rows<[string, object, object]>(data, 'legs with the same name'))(
-  'gateName stays the same when %s of the leg changes',
+  'gateName stays the same if %s of the matrix job changes',
   (_, before, after) => {
     expect(legs('Rollout', before)).toEqual(legs('Rollout', after))
   },
@@ -64,12 +64,12 @@ it.each([
     { job: JSON.stringify({ matrix: { region: `${'x'.repeat(220)}b` } }) },
   ] as const,
   ['names that are too long', `deploy/${'x'.repeat(220)}a`, {}, `deploy/${'x'.repeat(220)}b`, {}] as const,
-])('gateName is another for different %s', (_, one, ofOne, other, ofOther) => {
+])('gateName differs for %s', (_, one, ofOne, other, ofOther) => {
   expect(nameOf(one, ofOne)).not.toBe(nameOf(other, ofOther))
 })
 
 it.each(rows<[string, string, string]>(data, 'gates with the same name'))(
-  'gateName stays the same when %s',
+  'gateName stays the same if %s',
   (_, one, other) => {
     const name = (resources: string) => gateName(workflow, { ...parseInputs({}), resources })
     expect(name(one)).toBe(name(other))

@@ -72,14 +72,14 @@ const contextOf = (event: string) => {
 }
 
 it.each(rows<[string, string | null]>(data, 'commits in the workspace that agree'))(
-  'the commit in the workspace agrees with the event if the input sha is not set: %s (%#)',
+  'without the input sha, the checked-out commit matches the event of case %# (%s)',
   (event, checkedOut) => {
     expect(readRun(contextOf(event)(checkedOut ?? undefined)).conflict).toBeUndefined()
   },
 )
 
 it.each(rows<[string, string, string]>(data, 'commits in the workspace that contradict'))(
-  'the commit in the workspace, if the input sha is not set, contradicts the event %s',
+  'without the input sha, the checked-out commit contradicts the event %s',
   (_, event, checkedOut) => {
     expect(readRun(contextOf(event)(checkedOut)).conflict).toMatch(
       /^The workspace contains the commit [0-9a-f]{7}, but the event \w+ is about [0-9a-f]{7}\. Set the input sha/,
@@ -87,7 +87,7 @@ it.each(rows<[string, string, string]>(data, 'commits in the workspace that cont
   },
 )
 
-it.each(['check_run', 'check_suite', 'status', 'issue_comment'])('on %s the input sha must be set', (event) => {
+it.each(['check_run', 'check_suite', 'status', 'issue_comment'])('the event %s requires the input sha', (event) => {
   const issue = { number: 12, pull_request: {} }
   const run = readRun(createEventContext(event, event === 'issue_comment' ? { issue } : {}))
   expect([run.headSha, run.pullRequest]).toEqual([undefined, event === 'issue_comment' ? 12 : undefined])

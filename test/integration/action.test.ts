@@ -318,7 +318,7 @@ describe('invalid input', () => {
   })
 
   test.each(['deployment/web', 'deployment -l app=web'])(
-    'is missing access, which is named once, with all that the gate needs: %s',
+    'is missing access to %s, reported once with all permissions that the gate needs',
     async (resources) => {
       const namespace = await playAll(server, 'already-finished')
       server.deny({ verb: '*', resource: '*', namespace })

@@ -25,7 +25,7 @@ const describeOnUnix = process.platform === 'win32' ? describe.skip : describe
 const flags = '--kubeconfig "$KUBECONFIG_DATA" --stall-timeout 1s'
 const codes = 'echo "codes $' + '{PIPESTATUS[*]}"'
 
-describeOnUnix('the exit code of the command line is that of the verdict', () => {
+describeOnUnix('the command line exits with the code of the verdict', () => {
   test('if head closes its pipe after the first line of a rollout that fails', async () => {
     server.apply(unobserved())
     const [piped, failing] = await Promise.all([
@@ -50,13 +50,16 @@ describeOnUnix('the exit code of the command line is that of the verdict', () =>
     expect(stdout).toContain('codes 1 0')
   })
 
-  test.each(['>/dev/full', '>&-', '2>/dev/full >/dev/full', '2>&- >&-'])('with %s', async (redirection) => {
-    server.apply(rolledOut())
-    server.apply(unobserved('api'))
-    const run = (name: string) => bash(`gate wait deployment/${name} ${flags} ${redirection}`)
-    const ended = await Promise.all([run('web'), run('api')])
-    expect(ended.map(({ code }) => code)).toEqual([0, 1])
-  })
+  test.each(['>/dev/full', '>&-', '2>/dev/full >/dev/full', '2>&- >&-'])(
+    'with the redirection %s',
+    async (redirection) => {
+      server.apply(rolledOut())
+      server.apply(unobserved('api'))
+      const run = (name: string) => bash(`gate wait deployment/${name} ${flags} ${redirection}`)
+      const ended = await Promise.all([run('web'), run('api')])
+      expect(ended.map(({ code }) => code)).toEqual([0, 1])
+    },
+  )
 
   test('while an output that cannot be written is reported once', async () => {
     server.apply(rolledOut())
@@ -66,22 +69,25 @@ describeOnUnix('the exit code of the command line is that of the verdict', () =>
   })
 })
 
-describeOnUnix('a view whose pipe is closed ends as if it were interrupted', () => {
-  test.each(['status', 'changes', 'trace --until-ready'])('%s', async (view) => {
-    server.apply(unobserved())
-    let isOver = false
-    const ended = bash(`gate ${view} deployment/web --kubeconfig "$KUBECONFIG_DATA" | head -n 1; ${codes}`)
-    void ended.finally(() => {
-      isOver = true
-    })
-    await server.until(({ openWatches }) => openWatches.length > 0)
-    // A view notices the closed pipe at its next output.
-    for (let generation = 3; !isOver && generation < 200; generation++) {
-      server.patch(web, { spec: { replicas: generation }, status: { observedGeneration: generation } })
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-    expect((await ended).stdout).toContain('codes 130 0')
-  })
+describeOnUnix('if its pipe is closed,', () => {
+  test.each(['status', 'changes', 'trace --until-ready'])(
+    'the view %s exits as if it were interrupted',
+    async (view) => {
+      server.apply(unobserved())
+      let isOver = false
+      const ended = bash(`gate ${view} deployment/web --kubeconfig "$KUBECONFIG_DATA" | head -n 1; ${codes}`)
+      void ended.finally(() => {
+        isOver = true
+      })
+      await server.until(({ openWatches }) => openWatches.length > 0)
+      // A view notices the closed pipe at its next output.
+      for (let generation = 3; !isOver && generation < 200; generation++) {
+        server.patch(web, { spec: { replicas: generation }, status: { observedGeneration: generation } })
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+      expect((await ended).stdout).toContain('codes 130 0')
+    },
+  )
 })
 
 describe('the action, if its log is closed while it runs,', () => {

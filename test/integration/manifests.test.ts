@@ -68,7 +68,7 @@ describe('a failed rollout that an annotation excludes', () => {
   })
 
   test.each(['for', 'skip', 'timeout', 'stall-timeout', 'mistake'])(
-    'rollout-gate/%s of the live object sets nothing',
+    'has no effect of its live annotation rollout-gate/%s',
     async (name) => {
       const live = { [`rollout-gate/${name}`]: { for: 'create', skip: 'true' }[name] ?? '1ms' }
       const ended = await run('image-name-invalid', { 'k8s/web.yaml': web }, 'k8s/', {}, { live })

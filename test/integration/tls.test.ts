@@ -104,7 +104,7 @@ it('certificates of the cluster are not verified if the kubeconfig turns that of
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
 })
 
-it.each(['index.js', 'merge.js'] as const)('certificates of GitHub are always verified: %s', async (program) => {
+it.each(['index.js', 'merge.js'] as const)('%s always verifies the certificates of GitHub', async (program) => {
   const cluster = { ...withoutAuthority, 'insecure-skip-tls-verify': true }
   const settings: Record<string, string> = program === 'index.js' ? { kubeconfig: kubeconfig(cluster) } : {}
   const env = { ...unverified, NODE_EXTRA_CA_CERTS: undefined }

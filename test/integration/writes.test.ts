@@ -24,17 +24,17 @@ const absent = () => join(folder, 'file', 'absent')
 
 describe.each([
   ['the job summary', () => ({ env: { GITHUB_STEP_SUMMARY: hasFullDevice ? full : absent() } })],
-  ['the folder of the report', () => ({ env: { RUNNER_TEMP: absent() } })],
-  ['the folder of the report below /proc', () => ({ env: { RUNNER_TEMP: '/proc/absent/folder' } })],
+  ['the report', () => ({ env: { RUNNER_TEMP: absent() } })],
+  ['the report in a folder below /proc', () => ({ env: { RUNNER_TEMP: '/proc/absent/folder' } })],
   ['the recording on a full disk', () => ({ inputs: { record: hasFullDevice ? full : absent() } })],
   ['the recording in a folder that cannot be made', () => ({ inputs: { record: absent() } })],
 ] satisfies [string, () => { env?: NodeJS.ProcessEnv; inputs?: Record<string, string> }][])(
-  'where %s cannot be written',
+  'if %s cannot be written,',
   (_, where) => {
     test.each([
-      ['already-finished', 0, { outcome: 'ready', reason: '' }],
-      ['image-name-invalid', 1, { outcome: 'failed', reason: 'image-name-invalid' }],
-    ])('%s keeps its outcome, with a warning', async (name, exitCode, outputs) => {
+      ['a ready rollout', 'already-finished', 0, { outcome: 'ready', reason: '' }],
+      ['a failed rollout', 'image-name-invalid', 1, { outcome: 'failed', reason: 'image-name-invalid' }],
+    ])('%s keeps its outcome, with a warning', async (_title, name, exitCode, outputs) => {
       writeFileSync(join(folder, 'file'), '')
       const { env, inputs = {} } = where() as { env?: NodeJS.ProcessEnv; inputs?: Record<string, string> }
       const ended = await gateEnded(name, inputs, env)

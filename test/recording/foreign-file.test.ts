@@ -27,7 +27,7 @@ const commands = [
   ['changes', '--recording', 'gate.ndjson'],
 ]
 
-describe.each(commands)('%s', (...args) => {
+describe.each(commands)('the command %s', (...args) => {
   const inputs = [
     ['health-check-exprs', 'pipe'],
     ['health-check-exprs', '/dev/zero'],
@@ -39,7 +39,7 @@ describe.each(commands)('%s', (...args) => {
   ]
 
   // A named pipe without a writer blocks who opens it, and with it this test.
-  test.each(inputs)('opens nothing that a recording names: %s: %s', async (name, value) => {
+  test.each(inputs)('does not open the file of the recorded input %s: %s', async (name, value) => {
     if (process.platform !== 'win32') execFileSync('mkfifo', ['pipe'])
     write({ [name]: value })
     const { stderr } = await runCommand(args)
@@ -50,17 +50,20 @@ describe.each(commands)('%s', (...args) => {
       )
   })
 
-  test.each(['2027-03-01T12:00:00Z', '9999-12-31T23:59:59Z'])('reads no line that is at %s', async (at) => {
-    write({}, added(at), added(at))
-    const start = performance.now()
-    const { stderr } = await runCommand(args)
-    expect(stderr).toContain('gate.ndjson, line 4: its moment is more than 35 d after the start')
-    expect(performance.now() - start).toBeLessThan(5_000)
-  })
+  test.each(['2027-03-01T12:00:00Z', '9999-12-31T23:59:59Z'])(
+    'rejects a recorded line with the far time %s',
+    async (at) => {
+      write({}, added(at), added(at))
+      const start = performance.now()
+      const { stderr } = await runCommand(args)
+      expect(stderr).toContain('gate.ndjson, line 4: its moment is more than 35 d after the start')
+      expect(performance.now() - start).toBeLessThan(5_000)
+    },
+  )
 })
 
 test.each(['replay', 'trace', 'why', 'changes', 'status'])(
-  'a signal ends %s while a long recording is read',
+  'a signal ends the command %s while it reads a long recording',
   async (name) => {
     write({}, ...Array.from({ length: 100_000 }, () => added('2026-03-01T12:00:01Z')))
     const file = name === 'replay' ? 'gate.ndjson' : '--recording=gate.ndjson'

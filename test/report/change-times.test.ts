@@ -93,12 +93,15 @@ describe('a gate that begins after the change', () => {
     expect(text).not.toContain('deployment/web  updated')
   })
 
-  it.each([12, 13.9])('counts from the change to its last milestone what a target took that ends at %s s', (ended) => {
-    const milestones = [...shown({ scheduled: -70, pulled: -60 }), createMilestone({ name: 'ready', at: at(12) })]
-    const record = { ...late([], { milestones, endedAt: at(ended) }), finishedAt: at(ended) }
-    expect(headline(record)).toBe('Rollout ready 1 m 24 s after the change · deployment/web')
-    expect(targetDurationMs(record.targets[0] ?? createTargetRecord(), record)).toBe(84_000)
-  })
+  it.each([12, 13.9])(
+    'counts the duration of a target that ends at %s s from the change to its last milestone',
+    (ended) => {
+      const milestones = [...shown({ scheduled: -70, pulled: -60 }), createMilestone({ name: 'ready', at: at(12) })]
+      const record = { ...late([], { milestones, endedAt: at(ended) }), finishedAt: at(ended) }
+      expect(headline(record)).toBe('Rollout ready 1 m 24 s after the change · deployment/web')
+      expect(targetDurationMs(record.targets[0] ?? createTargetRecord(), record)).toBe(84_000)
+    },
+  )
 })
 
 it('a change of more than an hour ago does not move the beginning of a timeline', () => {

@@ -35,7 +35,7 @@ const anyText = fc
   )
   .map((parts) => parts.join(''))
 
-it.each(hostileWords)('safeLine leaves no command, control character or override of hostile words (%#)', (words) => {
+it.each(hostileWords)('safeLine makes hostile text %# harmless', (words) => {
   const line = safeLine(words)
   expect(isCommand(line)).toBe(false)
   expect(line).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u)
@@ -89,7 +89,7 @@ it('safeLines keeps the end of an endless text', () => {
 })
 
 it.each(['- a', '+ a', '= a', '# a', '1. a', '2) a', '> a', '* a', '---', '~~~'])(
-  'markdown starts no block with %j',
+  'markdown escapes the start of a block in %j',
   (text) => {
     expect(escapeMarkdown(text)).not.toMatch(/^(?:[-+=#>*~]|\d+[.)])/)
   },

@@ -20,16 +20,19 @@ const head = {
   targets: [createTarget(), createTarget({ name: 'web-worker' })],
 }
 
-it.each(Object.entries(cases))('the log of %s reads as in its snapshot', (name, record) => {
+it.each(Object.entries(cases))('the log of the test record %s matches its snapshot', (name, record) => {
   expectSnapshot(`${renderLog(record, { color: false }).join('\n')}\n`, `${name}.txt`)
 })
 
-it.each(Object.entries(records))('the runner reads no command but our groups in the log of %s', (_, record) => {
-  for (const line of renderLog(record)) {
-    const visible = line.replace(/\x1b\[\d+m/g, '').replace(/^::(?:group::[^\n]*|endgroup::)$/, '')
-    expect(visible).not.toMatch(/^\s*::|##\[|[\p{Cc}\p{Cf}\u2028\u2029]/u)
-  }
-})
+it.each(Object.entries(records))(
+  'the log of the test record %s contains no runner commands except groups',
+  (_, record) => {
+    for (const line of renderLog(record)) {
+      const visible = line.replace(/\x1b\[\d+m/g, '').replace(/^::(?:group::[^\n]*|endgroup::)$/, '')
+      expect(visible).not.toMatch(/^\s*::|##\[|[\p{Cc}\p{Cf}\u2028\u2029]/u)
+    }
+  },
+)
 
 it('columns align whatever the length of the names', () => {
   const layout = layoutLog(head, { color: false })
@@ -74,7 +77,7 @@ it('the header shows clocks that are off', () => {
 })
 
 it.each(rows<[string, TargetClocks[], string]>(data, 'the clocks of the header'))(
-  'the header shows the clocks that hold: %s',
+  'the header shows the clocks %s',
   (_, clocks, expected) => {
     const targets = clocks.map((each, index) => createTarget({ name: `w${index}`, clocks: each }))
     const text = renderHeader({ ...head, targets }, layoutLog({ ...head, targets }, { color: false }))

@@ -194,7 +194,7 @@ it('targets with one name in two gates are distinguished in the summary and the 
 })
 
 // What a report contains suffices to show a target as its own gate did.
-it.each(Object.keys(records))('the details of %s are the same as in its own summary', (name) => {
+it.each(Object.keys(records))('the merged details of the test record %s are those of its own summary', (name) => {
   const { targets, startedAt, finishedAt } = caseOf(name)
   const merged = mergeReports([file(caseOf(name), 'eu')], 0)
   const options = { startedAt, finishedAt, evidenceLines: 200, tracked: undefined }

@@ -41,9 +41,12 @@ function mistakesOf(...lines: readonly string[]): string[] {
   }
 }
 
-it.each(rows<[string, readonly string[], readonly string[]]>(data, 'reads'))('reads %s', (_, lines, expected) => {
-  expect(read(...lines)).toEqual(expected)
-})
+it.each(rows<[string, readonly string[], readonly string[]]>(data, 'reads'))(
+  'reports in the input are %s',
+  (_, lines, expected) => {
+    expect(read(...lines)).toEqual(expected)
+  },
+)
 
 it.each<[string, readonly string[], readonly string[]]>([
   ['nothing', ['# none'], ['reports: No report is named. Write one path per line, like reports/prod-eu/report.json.']],
@@ -58,7 +61,7 @@ it.each<[string, readonly string[], readonly string[]]>([
 })
 
 it.each(rows<[string, string, string]>(data, 'is a mistake that names the file and quotes nothing of it'))(
-  '%s is a mistake that names the file and quotes nothing of it',
+  '%s as a report file is rejected with its name and without its content',
   (_, text, message) => {
     write('reports/eu/report.json', text)
     expect(mistakesOf('reports/eu/report.json')).toEqual([`reports/eu/report.json: ${message}`])

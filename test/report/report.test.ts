@@ -19,7 +19,7 @@ const expected = readData(data) as Readonly<
   Record<'report without targets' | 'fields of the report' | 'milestones of the report', object>
 >
 
-it.each(Object.keys(records))('the report of %s matches its schema', (name) => {
+it.each(Object.keys(records))('the report of the test record %s matches its schema', (name) => {
   const text = renderReport(caseOf(name))
   expect(reportSchema.safeParse(JSON.parse(text)).error).toBeUndefined()
 })
@@ -130,7 +130,7 @@ describe('the annotations', () => {
   })
 
   it.each(['resources', '-', '/etc/web.yaml', '../web.yaml', 'C:\\web.yaml'])(
-    'have no line when the target comes from %s',
+    'have no line if the target comes from %s',
     (file) => {
       const target = createTarget({ source: { file, line: 3 } })
       expect(buildAnnotations(createRecord({ targets: [failed({ target })] }))[0]).not.toHaveProperty('file')

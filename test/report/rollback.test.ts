@@ -39,7 +39,7 @@ test('a merged record refers to the outputs of its gates', () => {
 })
 
 test.each(['stalled', 'timed-out', 'superseded', 'unknown', 'cancelled', 'misconfigured'] as const)(
-  'the outcome %s undoes nothing',
+  'the outcome %s has no undo command',
   (outcome) => {
     expect(rollbackOf({ ...recordOf([{}]), outcome, reason: 'no-progress' })).toEqual({
       command: '',
@@ -49,14 +49,14 @@ test.each(['stalled', 'timed-out', 'superseded', 'unknown', 'cancelled', 'miscon
 )
 
 test.each(titled(rows<NonNullable<TargetData['target']>>(data, 'names that a shell may read as more than a word')))(
-  'a name that a shell may read as more than a word is in no command: %s',
+  'a name that is unsafe in a shell is in no undo command: %s',
   (_, target) => {
     expect(rollbackOf(recordOf([{ target }])).command).toBe('')
   },
 )
 
 test.each(rows<[string, string]>(data, 'contexts'))(
-  'the context %s is in the command, unless it is that of the cluster the gate runs in',
+  'the undo command for the context %s contains the context unless the gate runs in its cluster',
   (context, flag) => {
     expect(rollbackOf(recordOf([{}], [], context)).command).toBe(
       `kubectl${flag} rollout undo deployment/web -n shop --to-revision=6`,
@@ -65,7 +65,7 @@ test.each(rows<[string, string]>(data, 'contexts'))(
 )
 
 test.each(['prod; reboot', '$(reboot)', '-h', 'my prod', "o'brien", 'a`b`', 'prod\nx'])(
-  'a context that a shell may read as more than a word is in no command: %j',
+  'a context that is unsafe in a shell is in no undo command: %j',
   (context) => {
     expect(rollbackOf(recordOf([{}], [], context))).toEqual({
       command: '',
@@ -82,7 +82,7 @@ test('the summary does not undo a version of three days either, although it coun
   )
 })
 
-describe('what serves now, and the way back', () => {
+describe('the text about what serves now and the undo', () => {
   test.each(
     rows<[string, readonly TargetData[], readonly TargetData[], readonly string[] | null, string]>(data, 'ways back'),
   )('%s', (_, targets, others, sentences, command) => {

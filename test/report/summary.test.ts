@@ -32,7 +32,7 @@ const trackedOf = ({ targets }: EndedRunRecord): TrackedFiles =>
   )
 const caseOf = (name: string): EndedRunRecord => records[name] ?? createRecord()
 
-it.each(Object.entries(cases))('the summary of %s matches its snapshot', (name, record) => {
+it.each(Object.entries(cases))('the summary of the test record %s matches its snapshot', (name, record) => {
   expectSnapshot(renderSummary(record, { tracked: trackedOf(record) }), `${name}.md`)
 })
 
@@ -157,7 +157,7 @@ const balanced = (text: string): void => {
 
 const tooLarge = huge(40)
 it.each([1_040_000, 200_000, 65_000, 10_000])(
-  'a summary that is too large fits %d bytes without a broken fence, and reports what is missing',
+  'a large summary is cut to %d bytes with complete code fences and a note about the missing parts',
   (maxBytes) => {
     const text = renderSummary(tooLarge, { maxBytes, reportPath: '/tmp/report.json' })
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes)

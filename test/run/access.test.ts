@@ -71,7 +71,7 @@ const failure = (promise: Promise<unknown>) =>
     (error: Error) => error,
   )
 
-test.each(['1.34', '1.35'])('a pod is asked by a forwarded port through Kubernetes %s', async (version) => {
+test.each(['1.34', '1.35'])('a pod is requested by port-forward in Kubernetes %s', async (version) => {
   const { server, review, ask } = await start({ version: `v${version}.0` })
   const requests = await runPod(server, (_, response) => response.end('v2'))
   await review(line)
@@ -96,22 +96,25 @@ test('a refused forwarding leaves no connection open', async () => {
   await refused
 })
 
-test.each(['get', 'create'])('without %s of pods/portforward, a line of each namespace is a mistake', async (verb) => {
-  const { server, review } = await start()
-  server.deny({ ...forwarding, verb, namespace: 'shop' })
-  expect(await failure(review('pod/other GET / -n other', line, line))).toMatchObject({
-    reason: 'forbidden',
-    mistakes: [
-      {
-        input: 'http-checks',
-        line: 2,
-        message:
-          'The credentials do not permit to forward ports of pods in namespace shop. ' +
-          'Add this rule to the user\'s Role: {apiGroups: [""], resources: ["pods/portforward"], verbs: ["get", "create"]}.',
-      },
-    ],
-  })
-})
+test.each(['get', 'create'])(
+  'without the permission to %s pods/portforward, one line for each namespace is rejected',
+  async (verb) => {
+    const { server, review } = await start()
+    server.deny({ ...forwarding, verb, namespace: 'shop' })
+    expect(await failure(review('pod/other GET / -n other', line, line))).toMatchObject({
+      reason: 'forbidden',
+      mistakes: [
+        {
+          input: 'http-checks',
+          line: 2,
+          message:
+            'The credentials do not permit to forward ports of pods in namespace shop. ' +
+            'Add this rule to the user\'s Role: {apiGroups: [""], resources: ["pods/portforward"], verbs: ["get", "create"]}.',
+        },
+      ],
+    })
+  },
+)
 
 async function startWith(app: RequestListener, token?: string) {
   const started = await start(token === undefined ? {} : { tokens: [token] }, token)
@@ -124,7 +127,7 @@ test('no credential of the cluster reaches the pod', async () => {
   expect(JSON.stringify(requests[0]?.rawHeaders)).not.toMatch(/sesame|authorization/i)
 })
 
-test.each([401, 403, 404, 429, 500, 503])('a status %d of the pod is its answer', async (status) => {
+test.each([401, 403, 404, 429, 500, 503])('a response of a pod with the status %d is its answer', async (status) => {
   const { ask } = await startWith((_, response) => response.writeHead(status).end('{"kind":"Status"}'), 'sesame')
   expect(await ask()).toMatchObject({ status })
 })

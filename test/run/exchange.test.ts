@@ -55,7 +55,7 @@ const sends = (texts: readonly string[], closes: boolean) => (socket: Socket) =>
   if (closes) socket.end()
 }
 
-describe('answers of any server', () => {
+describe('an HTTP response', () => {
   test.each(rows<[string, Partial<HttpQuery>, readonly string[], boolean, object]>(data, 'answers'))(
     '%s',
     async (_, asked, texts, closes, answer) => {
@@ -135,6 +135,6 @@ function endlessInterim(socket: Socket): void {
 }
 
 test.each(rows<[string, string]>(data, 'errors of a kubelet'))(
-  'the error %p of a kubelet is in plain words: %p',
+  'the kubelet error %p is shortened to %p',
   (cause, message) => expect(noAnswerText(new Error(cause), 5_000)).toBe(message),
 )

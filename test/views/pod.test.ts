@@ -38,9 +38,9 @@ describe('a pod that starts', () => {
   })
 })
 
-describe('the containers of a pod', () => {
+describe('the view of a pod shows', () => {
   test.each(rows<[what: string, status: Partial<ContainerStatus>, words: string]>(data, 'one that'))(
-    'one that %s',
+    'a container that %s',
     (_, status, words) => {
       expect(app(status)).toBe(words)
     },
