@@ -248,9 +248,8 @@ function requestedAddresses({ metadata: { annotations = {} }, spec = {} }: Servi
 }
 
 /**
- * Whether a load balancer may still replace its address by the requested one: it wrote its address before the request.
- * If it writes its status after the request, it ignores the request, which the API permits (`loadBalancerIP`,
- * k8s.io/api/core/v1).
+ * Whether a load balancer may still replace its address by the requested one. A status that is newer than the request
+ * shows that the load balancer ignores the request, which the API permits (`loadBalancerIP`, k8s.io/api/core/v1).
  */
 function mayAddressChange(service: Service, reader: Reader): boolean {
   const requestedAt = lastWrittenAt(service, reader.time) ?? -Infinity

@@ -56,7 +56,7 @@ export class PodHistories {
     return this.#views.get(pod)?.view === this.viewOf(pod, now) ? undefined : pod
   }
 
-  /** The view of a pod. Returns the same object until a fact that rules read changes. */
+  /** The view of a pod. The returned object stays the same until a fact that rules read changes. */
   viewOf(pod: Pod, now: number): PodView {
     const { uid = '', namespace } = pod.metadata
     const observations = this.#observations.get(uid, namespace)

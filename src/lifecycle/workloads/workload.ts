@@ -120,7 +120,7 @@ function mayExplainFailure(problem: Problem): boolean {
 interface PodTraits {
   /** The revision of a pod; undefined if the target does not wait for the pod. */
   revisionOf(pod: Pod): 'new' | 'old' | 'kept' | undefined
-  /** The failed new pods, also those that were deleted. */
+  /** The failed new pods, including deleted ones. */
   readonly failedPods: readonly Pod[]
   /** Whether a new pod can fail the workload; without this method, every new pod can. Older pods never can. */
   mayFail?(pod: Pod): boolean
