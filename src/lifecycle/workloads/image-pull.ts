@@ -95,9 +95,14 @@ function firstMatchingReason(table: typeof patterns, text: string): PullReason {
 /** The maximum number of quoted names that are removed from a message. */
 const maxNames = 50
 
+/** Media types, which are quoted as names are: they say what the node cannot read. */
+const mediaType = /^application\/[\w.+-]+$/
+
 /** The message without quoted names: the name of an image may contain any word, such as `registry/denied/app:404`. */
 function withoutQuotedNames(message: string): string {
-  const quoted = [...message.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name).filter((name) => name.length > 2)
+  const quoted = [...message.matchAll(/"([^"]+)"/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => name.length > 2 && !mediaType.test(name))
   return [...new Set(quoted)]
     .slice(0, maxNames)
     .sort((a, b) => b.length - a.length)
