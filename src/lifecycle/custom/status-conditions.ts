@@ -239,6 +239,9 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   const isEnded = find('ready', 'whole').some(({ name, value = '', condition }) =>
     isEndState(condition !== undefined ? name : /^(?:phase|state)$/i.test(name) ? value : ''),
   )
+  // Nor does it matter then that Running is False.
+  const isOver = ({ name, value, condition }: Signal) =>
+    isEnded && condition !== undefined && value === 'False' && otherWords.started.has(wordsOf(name).at(-1) ?? '')
   const failedParts = find('failed', 'part')
   const failures = [
     ...find('failed', 'whole', 'change'),
@@ -257,7 +260,7 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
     ['progressing', isReady ? failures.filter(isContradiction) : []],
     ['progressing', isReady ? signals.filter(isOpenRollout) : []],
     ['ready', find('ready', 'summary')],
-    ['progressing', [...find('progressing', 'whole', 'change'), ...failedParts]],
+    ['progressing', [...find('progressing', 'whole', 'change').filter((each) => !isOver(each)), ...failedParts]],
     // Unknown does not count: many controllers never set the conditions of unused parts.
     ['progressing', isGood && !isEnded ? find('progressing', 'part').filter(({ value }) => value !== 'Unknown') : []],
     ['ready', find('ready', 'whole')],
