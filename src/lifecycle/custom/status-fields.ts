@@ -21,7 +21,7 @@ export const fieldNames = {
   state:
     /^(?:(?:current|overall|lastobserved|lifecycle)?(?:phase|state|status|health)(?:name)?|stage|result|outcome|verdict|condition|progress)$/i,
   /** How the names of fields with a state end: `currentStateSummary`. Other fields describe a part. */
-  aboutState: /(?:state|status|health|phase|result|sync|operation|summary|stage)$/i,
+  aboutState: /(?:state|status|health|phase|result|sync|operation|summary|stage|process)$/i,
   /** Names of fields about the change in progress. */
   change:
     /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|sync|install|installation|apply|config|configuration|provisioning)(?=Status|State|Phase|$)/i,
@@ -83,7 +83,7 @@ function readField(key: string, value: unknown, fields: Fields, position: Positi
     return fieldSignal(key, 'empty', 'progressing', 'unknown')
   if (/^conditions$/i.test(key) || isEmpty(value)) return []
   if (fieldNames.error.test(key)) return readError(`${path}${key}`, value)
-  if (fieldNames.notCurrent.test(key)) return readDesired(key, value, fields, path)
+  if (fieldNames.notCurrent.test(key) && !isTargetPart(key, value)) return readDesired(key, value, fields, path)
   if (typeof value === 'boolean') return readFlag(key, value, path)
   if (typeof value === 'string') return addMessage(readText(key, value, position), fields)
   return typeof value === 'object' && depth < maxDepth ? readNestedValue(key, value as Fields, position) : []
@@ -96,6 +96,12 @@ function readDesired(key: string, desired: unknown, fields: Fields, path: string
   const isOther =
     name !== key && typeof current === 'string' && typeof desired === 'string' && !isSameVersionText(current, desired)
   return isOther && !isEmpty(current) ? fieldSignal(`${path}${name}`, current, 'progressing', 'change') : []
+}
+
+/** Whether a field is the part that becomes current, with its present state: `targetVersion: { status: Ramping }`. */
+function isTargetPart(key: string, value: unknown): boolean {
+  const isPart = /^target[A-Z]/.test(key) && !fieldNames.aboutState.test(key)
+  return isPart && isObject(value) && Object.keys(value).some((name) => fieldNames.state.test(name))
 }
 
 /** Whether two versions are the same: `v1.2.3` and `1.2.3`. */
@@ -195,7 +201,7 @@ function readFlag(key: string, value: boolean, path: string, isText = false): re
   const at = `${path}${key}`
   const type = readConditionType(key.replace(/^is(?=[A-Z])/, ''))
   const state = value ? 'ready' : 'progressing'
-  if (fieldNames.good.test(key)) return fieldSignal(at, value, state, 'whole')
+  if (fieldNames.good.test(key) || at === 'status') return fieldSignal(at, value, state, 'whole')
   if (type === undefined)
     return isText && !value && fieldNames.aboutState.test(key) ? fieldSignal(at, value, state, 'part') : []
   if (type.meaning !== 'ready')
