@@ -71,8 +71,10 @@ function completionSignals(signals: readonly Signal[], status: Fields): readonly
     const message = 'its work has not ended yet'
     return [{ meaning: 'progressing', scope: 'whole', name: 'status', value: 'running', message }]
   }
-  return Number(status['failed'] ?? 0) > 0
-    ? fieldSignal('failed', status['failed'], 'failed', 'whole')
+  const { failed = 0 } = status
+  // A number, or a list of the parts that have failed.
+  return Number(Array.isArray(failed) ? failed.length : failed) > 0
+    ? fieldSignal('failed', failed, 'failed', 'whole')
     : fieldSignal(endedAt, status[endedAt], 'ready', 'whole')
 }
 
