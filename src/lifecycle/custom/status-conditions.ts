@@ -163,7 +163,7 @@ export const conditionHolders = ['parents', 'ancestors', 'listeners']
 /** The conditions of an object and its parts, of any generation. */
 export function conditionSignals({ status }: KubeObject): readonly StatusCondition[] {
   const fields = (status ?? {}) as Fields
-  const own = conditionsIn(toConditionList(fields['conditions'])).map((each) => conditionSignal(each))
+  const own = withoutHistory(conditionsIn(toConditionList(fields['conditions']))).map((each) => conditionSignal(each))
   const ofParts = conditionHolders.flatMap((holder) =>
     objectsIn(fields[holder]).flatMap(({ conditions, name = '' }) => {
       const list = conditionsIn(conditions)
@@ -174,6 +174,14 @@ export function conditionSignals({ status }: KubeObject): readonly StatusConditi
     }),
   )
   return [...own, ...ofParts]
+}
+
+/** The newest of the conditions with the same type: some controllers keep older ones (KubeletConfig of OpenShift). */
+function withoutHistory(conditions: readonly Condition[]): readonly Condition[] {
+  const timeOf = ({ lastTransitionTime = '' }: Condition) => Date.parse(lastTransitionTime)
+  const newest = new Map<string, number>()
+  for (const each of conditions) newest.set(each.type, Math.max(newest.get(each.type) ?? 0, timeOf(each) || 0))
+  return conditions.filter((each) => !(timeOf(each) < (newest.get(each.type) ?? 0)))
 }
 
 /** Converts conditions to a list. Some kinds have a map by type: `{Ready: {status: 'True'}}`, `{Ready: 'True'}`. */
