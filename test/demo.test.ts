@@ -4,7 +4,7 @@ import { showRollout } from '../scripts/show-rollout.ts'
 import { folder } from './support/fresh-folder.ts'
 import { programPath } from './support/program.ts'
 
-test('the demo shows a rollout that becomes ready and one whose image is missing, and no command to the runner', async () => {
+test('the demo shows a ready rollout, a rollout with a missing image and no runner command', async () => {
   const lines: string[] = []
   const show = (name: string) =>
     showRollout({

@@ -12,8 +12,8 @@ const olderNode = `data:text/javascript,${encodeURIComponent(
   "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.11.1' } })",
 )}`
 
-describe('dist', () => {
-  it('holds what the actions and package.json name', () => {
+describe('the folder dist', () => {
+  it('contains the files that the actions and package.json name', () => {
     const runs = ['.', 'merge'].flatMap((folder) => {
       const { main, post } = parse(readFileSync(join(root, folder, 'action.yml'), 'utf8')).runs
       return [join(folder, main), join(folder, post)]
@@ -24,7 +24,7 @@ describe('dist', () => {
     expect(readdirSync(dist)).toEqual(expect.arrayContaining([...programs, 'post.js', 'licenses.txt']))
   })
 
-  it.each(programs)('%s fails on an older Node with the version that it needs', (program) => {
+  it.each(programs)('contains a %s that reports the required version on an older Node', (program) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', olderNode, join(dist, program)], {
       encoding: 'utf8',
     })
@@ -35,14 +35,14 @@ describe('dist', () => {
     expect(status).toBe(1)
   })
 
-  it('imports nothing statically that an older Node may not load', () => {
+  it('has no static import that an older Node cannot load', () => {
     for (const name of [...programs, 'node-version.js']) {
       const imports = [...readFileSync(join(dist, name), 'utf8').matchAll(/^import\b.*?['"](.*)['"]/gm)]
       expect(imports.map(([, from]) => from).filter((from) => from !== './node-version.js')).toEqual([])
     }
   })
 
-  it('starts from a shell', () => {
+  it('contains a program that a shell can start', () => {
     const cli = join(dist, 'cli.js')
     expect(readFileSync(cli, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
     // Windows has no such bit.

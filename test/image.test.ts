@@ -25,12 +25,12 @@ function layOut(folder: string): void {
   }
 }
 
-it('the image has the major version of Node that the action needs', () => {
+it('the image has the major version of Node that the action requires', () => {
   const [, major] = /using: node(\d+)/.exec(readFileSync(join(root, 'action.yml'), 'utf8')) ?? []
   expect(argumentsOf('FROM')).toEqual([`node:${major}-trixie-slim`])
 })
 
-it('the context of the build contains what the Dockerfile copies', () => {
+it('the build context contains all files that the Dockerfile copies', () => {
   const sent = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n')
   const copied = argumentsOf('COPY').flatMap((copy) =>
     copy
@@ -44,7 +44,7 @@ it('the context of the build contains what the Dockerfile copies', () => {
 // Only root may become another user.
 const asRoot = process.getuid?.() === 0 ? it : it.skip
 
-asRoot('the program of the image runs as its user, who may write none of its files', () => {
+asRoot('the program of the image runs as its user, who cannot write its files', () => {
   const [user = ''] = argumentsOf('USER')
   const [uid = 0, gid = 0] = user.split(':').map(Number)
   expect(uid).toBeGreaterThan(0)

@@ -41,11 +41,11 @@ function inputsWith(value: (row: (typeof table)[keyof typeof table]) => unknown)
   return Object.fromEntries(Object.entries(table).map(([property, row]) => [property, value(row) ?? undefined]))
 }
 
-it('parseInputs fills in every default when nothing is written', () => {
+it('parseInputs sets every default if no input is set', () => {
   expect(parseInputs({})).toEqual({ ...inputsWith(([, fallback]) => fallback), written: new Map() })
 })
 
-it('parseInputs reads every input that is written', () => {
+it('parseInputs reads every input that is set', () => {
   const written = (names: readonly InputDefinition[]) =>
     Object.values(table).flatMap(([name, , text]) => (names.some((each) => each.name === name) ? [[name, text]] : []))
   const { inputs, mistakes } = readInputs(Object.fromEntries(written(definitions)))
@@ -58,39 +58,39 @@ it('parseInputs reads every input that is written', () => {
   expect(ofMerge).toMatchObject({ reports: table.reports[3], onSuperseded: 'pass', name: table.name[3] })
 })
 
-it('parseInputs distinguishes a written clock from a default of the same length', () => {
+it('parseInputs distinguishes a set clock from an equal default', () => {
   expect(parseInputs({ 'stall-timeout': '5m' }).written.has('stall-timeout')).toBe(true)
   expect(parseInputs({ timeout: '5m' }).written.has('stall-timeout')).toBe(false)
 })
 
-it('parseInputs treats an empty or blank value as absent, as the runner sets inputs that are left out', () => {
+it('parseInputs treats an empty or blank value as not set', () => {
   expect(parseInputs({ timeout: '', 'fail-fast': ' ', context: undefined })).toEqual(parseInputs({}))
 })
 
-it('parseInputs trims values but keeps the lines of resources and manifests where they are', () => {
+it('parseInputs trims values but keeps the lines of resources and manifests', () => {
   expect(parseInputs({ timeout: ' 5m\n' }).timeoutMs).toBe(300_000)
   expect(parseInputs({ resources: '\n\ndeployment/web\n' }).resources).toBe('\n\ndeployment/web\n')
   expect(parseInputs({ manifests: '\nk8s/\n' }).manifests).toBe('\nk8s/\n')
 })
 
-it('parseInputs reads milestones with commas or lines between them', () => {
+it('parseInputs accepts commas or line breaks between milestones', () => {
   const text = ' scheduled = 2m, ready=5m,\n\r\nbound=0 '
   const timeouts = { created: 30_000, scheduled: 120_000, ready: 300_000, bound: 0 }
   expect(parseInputs({ 'milestone-timeouts': text }).milestoneTimeoutsMs).toEqual(timeouts)
 })
 
-it('parseInputs keeps the milestones beside those that are mistakes', () => {
+it('parseInputs keeps the valid milestones beside invalid ones', () => {
   const { inputs } = readInputs({ 'milestone-timeouts': 'ready=5, started=1m, started=2m' })
   expect(inputs.milestoneTimeoutsMs).toEqual({ created: 30_000, started: 60_000 })
 })
 
-it('parseInputs reads one expected image a line', () => {
+it('parseInputs reads one expected image for each line', () => {
   const digest = `sha256:${'0a'.repeat(32)}`
   const text = `\n# built above\napp=${digest}\n worker = ghcr.io/acme/worker@${digest}  # by its whole name\n`
   expect(parseInputs({ 'expect-images': text }).expectImages).toEqual({ app: digest, worker: digest })
 })
 
-it('parseInputs can change and turn off the default of created', () => {
+it('parseInputs can change and turn off the default timeout of the milestone created', () => {
   expect(parseInputs({ 'milestone-timeouts': 'created=2m' }).milestoneTimeoutsMs).toEqual({ created: 120_000 })
   expect(parseInputs({ 'milestone-timeouts': 'created=0' }).milestoneTimeoutsMs).toEqual({ created: 0 })
 })
@@ -106,7 +106,7 @@ it.each(titled(rows<[Record<string, string>, ...string[]]>(data, 'the mistakes o
   },
 )
 
-it('parseInputs throws mistakes as input-invalid', () => {
+it('parseInputs throws mistakes with the reason input-invalid', () => {
   expect(() => parseInputs({ timeout: '5' })).toThrow(expect.objectContaining({ reason: 'input-invalid' }))
 })
 
@@ -117,7 +117,7 @@ it.each(rows<[string, string]>(data, 'values of the job that are absent'))(
   },
 )
 
-it('parseInputs keeps the extras that exist beside one that does not, so that they show the mistake', () => {
+it('parseInputs keeps the valid extras beside an invalid one, so that they show the mistake', () => {
   const { inputs, mistakes } = readInputs({ 'report-to': 'commit-state, comment', 'github-token': 'ghs_0123' })
   expect(inputs.reportTo).toEqual(['comment'])
   expect(mistakes).toEqual([
@@ -128,12 +128,12 @@ it('parseInputs keeps the extras that exist beside one that does not, so that th
   ])
 })
 
-it('parseInputs accepts no name of a property of JavaScript objects', () => {
+it('parseInputs rejects names of JavaScript object properties', () => {
   expect(messagesOf({ constructor: 'x', toString: 'y' })).toHaveLength(2)
   expect(messagesOf(JSON.parse('{"__proto__": "x"}'))).toHaveLength(1)
 })
 
-it('unknownInput lists the inputs when no name is near', () => {
+it('unknownInput lists all inputs if no name is similar', () => {
   expect(unknownInputMistake('frobnicate').message).toBe(
     `This action has no input of this name. There are ${definitions.map(({ name }) => name).join(', ')}.`,
   )
@@ -146,11 +146,11 @@ describe.each([
   const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
   const action = parse(text)
 
-  it('contains the inputs and outputs as npm run docs writes them', () => {
+  it('contains the inputs and outputs that npm run docs writes', () => {
     expect(actionMetadata(text, definitions)).toBe(text)
   })
 
-  it('declares only defaults that the runner alone knows: the gate would take any other default for what the user wrote', () => {
+  it('declares only defaults that the runner sets', () => {
     expect(Object.keys(action.inputs)).toEqual(definitions.map(({ name }) => name))
     const defaults = Object.entries<{ default?: string }>(action.inputs).flatMap(([name, { default: fallback }]) =>
       fallback === undefined ? [] : [[name, fallback]],
@@ -160,13 +160,13 @@ describe.each([
     })
   })
 
-  it('has the outputs of the contract', () => {
+  it('has the outputs of the report', () => {
     const contract = rows<string>(data, 'the outputs of the contract')
     expect(Object.keys(outputDefinitions)).toEqual(contract)
     expect(Object.keys(action.outputs)).toEqual(contract)
   })
 
-  it('the recipes use only outputs that exist, among them the report and the summary file', () => {
+  it('has all outputs that the recipes use', () => {
     const recipes = readFileSync(new URL('../docs/recipes.md', import.meta.url), 'utf8')
     const used = [...recipes.matchAll(/steps\.gate\.outputs\.([\w-]+)/g)].map(([, name]) => name)
     expect(Object.keys(action.outputs)).toEqual(expect.arrayContaining(used))

@@ -70,8 +70,8 @@ const failure = (promise: Promise<unknown>) =>
     (error) => error,
   )
 
-describe('requests', () => {
-  test('carry the token and the user agent', async () => {
+describe('a request', () => {
+  test('has the token and the user agent', async () => {
     const server = await start({ tokens: ['sesame-open'] })
     expect(await connect(server.kubeconfig({ token: 'sesame-open' })).requestJson('/version')).toMatchObject({
       gitVersion: 'v1.34.4',
@@ -82,12 +82,12 @@ describe('requests', () => {
     })
   })
 
-  test('go over TLS with the authority of the kubeconfig', async () => {
+  test('uses TLS with the certificate authority of the kubeconfig', async () => {
     const server = await start({ tls: true })
     expect(await connect(server.kubeconfig()).requestJson('/version')).toMatchObject({ gitVersion: 'v1.34.4' })
   })
 
-  test('keep their connection for the next request', async () => {
+  test('keeps its connection for the next request', async () => {
     const ports = new Set<number | undefined>()
     const url = await startPlain(({ socket }, response) => {
       ports.add(socket.remotePort)
@@ -99,7 +99,7 @@ describe('requests', () => {
     expect(ports.size).toBe(1)
   })
 
-  test('are repeated when the kept connection had just been closed', async () => {
+  test('is repeated if the kept connection was just closed', async () => {
     let answered = 0
     const url = await startPlain(({ socket }, response) => {
       answered += 1
@@ -112,7 +112,7 @@ describe('requests', () => {
     expect(answered).toBe(3)
   })
 
-  test('keep the path of the server address, as Rancher has one', async () => {
+  test('keeps the path of the server address, as for Rancher', async () => {
     const paths: (string | undefined)[] = []
     const url = await startPlain((request, response) => {
       paths.push(request.url)
@@ -122,7 +122,7 @@ describe('requests', () => {
     expect(paths).toEqual(['/k8s/clusters/c-1/api/v1/pods?limit=1'])
   })
 
-  test('act for another user and his groups', async () => {
+  test('impersonates another user and groups', async () => {
     const server = await start()
     await connect(changed(server, { user: { as: 'ci', 'as-groups': ['deployers', 'all'] } })).requestJson('/version')
     expect(server.requests[0]?.headers).toMatchObject({
@@ -131,7 +131,7 @@ describe('requests', () => {
     })
   })
 
-  test('carry a name and password', async () => {
+  test('has a user name and a password', async () => {
     const server = await start()
     await connect(changed(server, { user: { username: 'bob', password: 'builder' } })).requestJson('/version')
     expect(server.requests[0]?.headers).toMatchObject({
@@ -139,7 +139,7 @@ describe('requests', () => {
     })
   })
 
-  test('unpack a large answer, which is gzipped', async () => {
+  test('decompresses a large gzip response', async () => {
     const server = await start()
     for (let index = 0; index < 300; index++) {
       server.apply({
@@ -162,7 +162,7 @@ describe('requests', () => {
     expect(await connect(changed(url, {})).requestJson('/api/v1/pods')).toEqual({ kind: 'PodList' })
   })
 
-  test('a stream is requested without compression, and read event by event if a proxy compresses it', async () => {
+  test('is not compressed for a stream, but a compressed stream is read event by event', async () => {
     const zip = createGzip()
     const encodings: unknown[] = []
     const url = await startPlain((request, response) => {
@@ -182,7 +182,7 @@ describe('requests', () => {
     expect(encodings).toEqual(['identity'])
   })
 
-  test('go through the proxy of the environment', async () => {
+  test('uses the proxy of the environment', async () => {
     const server = await start({ tls: true })
     const targets: (string | undefined)[] = []
     const proxy = createServer()
@@ -208,8 +208,8 @@ describe('requests', () => {
   })
 })
 
-describe('refusals', () => {
-  test('carry status, reason and message of the server', async () => {
+describe('a refused request', () => {
+  test('has the status, reason and message of the server', async () => {
     const server = await start()
     server.deny({ verb: 'list', resource: 'pods' })
     const error = await failure(connect(server.kubeconfig()).requestJson('/api/v1/pods'))
@@ -220,7 +220,7 @@ describe('refusals', () => {
     })
   })
 
-  test('carry the Retry-After of the server', async () => {
+  test('has the Retry-After of the server', async () => {
     const server = await start()
     server.failNext(1, 429, { retryAfterSeconds: 3 })
     expect(await failure(connect(server.kubeconfig()).requestJson('/version'))).toMatchObject({
@@ -229,7 +229,7 @@ describe('refusals', () => {
     })
   })
 
-  test('with an HTML body, as from a proxy, keep their status', async () => {
+  test('with an HTML body keeps its status', async () => {
     const url = await startPlain((_, response) => response.writeHead(502).end('<html>'))
     expect(await failure(connect(changed(url, {})).requestJson('/'))).toMatchObject({
       status: 502,
@@ -239,14 +239,14 @@ describe('refusals', () => {
 })
 
 describe('credentials', () => {
-  test('are read again when they are refused, once', async () => {
+  test('are read again once if they are refused', async () => {
     const server = await start({ tokens: ['new-token'] })
     const tokens = ['old-token', 'new-token']
     const client = connect(() => server.kubeconfig({ token: tokens.shift() ?? '' }))
     expect(await client.requestJson('/version')).toMatchObject({ gitVersion: 'v1.34.4' })
   })
 
-  test('that are refused again are refused', async () => {
+  test('that are refused twice are reported as refused', async () => {
     const server = await start({ tokens: [] })
     const masked: string[] = []
     const tokens = ['first-token', 'second-token', 'third-token']
@@ -259,7 +259,7 @@ describe('credentials', () => {
     expect(masked).toContain('second-token')
   })
 
-  test('that cannot be read again are refused, with the cause', async () => {
+  test('that cannot be read again are reported as refused, with the cause', async () => {
     const server = await start({ tokens: [] })
     let readings = 0
     const client = connect(() => (readings++ === 0 ? server.kubeconfig({ token: 'first-token' }) : ' '))
@@ -269,7 +269,7 @@ describe('credentials', () => {
     })
   })
 
-  test('are read once for all requests that were refused at the same time', async () => {
+  test('are read once for all requests that were refused together', async () => {
     const server = await start({ tokens: ['new-token'] })
     let readings = 0
     const client = connect(() => server.kubeconfig({ token: readings++ === 0 ? 'old-token' : 'new-token' }))
@@ -277,7 +277,7 @@ describe('credentials', () => {
     expect(readings).toBe(2)
   })
 
-  test('in a token file are read for each request, and masked before they are used', async () => {
+  test('in a token file are read for each request and masked before use', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'token-'))
     endings.push(() => rmSync(folder, { recursive: true }))
     const tokenFile = join(folder, 'token')
@@ -321,7 +321,7 @@ describe('credentials', () => {
   })
 })
 
-describe('connections that fail', () => {
+describe('a connection fails', () => {
   test('to a closed port', async () => {
     const server = await start()
     await server.stop()
@@ -346,7 +346,7 @@ describe('connections that fail', () => {
     expect(error).toMatchObject({ certificate: true, code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
   })
 
-  test('do not fail with insecure-skip-tls-verify', async () => {
+  test('not because of an untrusted certificate with insecure-skip-tls-verify', async () => {
     const server = await start({ tls: true })
     const cluster = { 'certificate-authority-data': undefined, 'insecure-skip-tls-verify': true }
     expect(await connect(changed(server, { cluster })).requestJson('/version')).toMatchObject({ gitVersion: 'v1.34.4' })
@@ -360,7 +360,7 @@ describe('connections that fail', () => {
     })
   })
 
-  test('by a timeout', async () => {
+  test('after a timeout', async () => {
     const server = await start()
     server.hang(true)
     const error = await failure(connect(server.kubeconfig()).requestJson('/version', { timeoutMs: 20 }))
@@ -374,14 +374,14 @@ describe('connections that fail', () => {
     })
   })
 
-  test('because the answer is too large', async () => {
+  test('if the response is too large', async () => {
     const url = await startPlain((_, response) => response.end('x'.repeat(100_000)))
     expect(await failure(connect(changed(url, {})).requestText('/', { maxBytes: 50_000 }))).toMatchObject({
       code: 'E2BIG',
     })
   })
 
-  test('because the client was closed', async () => {
+  test('if the client is closed', async () => {
     const server = await start()
     server.hang(true)
     const client = connect(server.kubeconfig())
@@ -392,7 +392,7 @@ describe('connections that fail', () => {
   })
 })
 
-test("the Date header gives the offset of the server's clock", async () => {
+test('the Date header sets the clock offset of the server', async () => {
   const server = await start({ clockOffsetMs: -90_000 })
   const client = connect(server.kubeconfig())
   await client.requestJson('/version')

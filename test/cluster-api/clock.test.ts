@@ -7,7 +7,7 @@ afterEach(() => {
   jest.restoreAllMocks()
 })
 
-test("a correction of the machine's clock does not change the time that has passed", () => {
+test('a change of the machine clock does not change the elapsed time', () => {
   const before = systemClock.now()
   const hourLater = Date.now() + 3_600_000
   jest.spyOn(Date, 'now').mockReturnValue(hourLater)
@@ -18,7 +18,7 @@ test('the clock begins with the time of the machine', () => {
   expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(60_000)
 })
 
-describe('while the process is suspended', () => {
+describe('while the process is suspended,', () => {
   function suspendable() {
     jest.useFakeTimers()
     let suspendedMs = 0
@@ -44,7 +44,7 @@ describe('while the process is suspended', () => {
     expect(clock.now() - before).toBeLessThan(7_000)
   })
 
-  test('no timer passes: it waits for the rest of its time', () => {
+  test('no timer expires', () => {
     const { clock, suspend } = suspendable()
     let passed = 0
     clock.after(30_000, () => passed++)
@@ -59,20 +59,20 @@ describe('while the process is suspended', () => {
 const at = Date.UTC(2030, 0, 1)
 const date = (ms: number) => new Date(ms).toUTCString()
 
-test('the offset is 0 before the first answer with a date', () => {
+test('the clock offset is 0 before the first response with a date', () => {
   const clock = new ServerOffset()
   clock.addDateHeader(undefined, at, at)
   clock.addDateHeader('yesterday', at, at)
   expect(clock.offsetMs).toBe(0)
 })
 
-test('one answer gives the offset to about half a second', () => {
+test('one response sets the clock offset with a precision of half a second', () => {
   const clock = new ServerOffset()
   clock.addDateHeader(date(at + 120_000), at, at + 20)
   expect(Math.abs(clock.offsetMs - 120_000)).toBeLessThanOrEqual(500)
 })
 
-test('the true offset is always within the bounds, and many answers narrow them', () => {
+test('the true clock offset stays within the bounds, which many responses narrow', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: -600_000, max: 600_000 }),
@@ -94,7 +94,7 @@ test('the true offset is always within the bounds, and many answers narrow them'
   expect(Math.abs(clock.offsetMs - 250)).toBeLessThan(40)
 })
 
-test('a clock that was set between two answers gives a new offset', () => {
+test('a clock change between two responses sets a new clock offset', () => {
   const clock = new ServerOffset()
   clock.addDateHeader(date(at), at, at + 10)
   clock.addDateHeader(date(at + 3_600_000), at + 1000, at + 1010)

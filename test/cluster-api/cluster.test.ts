@@ -70,15 +70,15 @@ const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 const applyPod = (name: string, server: ApiServer) =>
   server.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'shop' }, spec: {} })
 
-describe('connecting', () => {
-  test('sends no request, and masks the secrets', async () => {
+describe('the connection to the cluster', () => {
+  test('sends no request at first and masks the secrets', async () => {
     const { server, cluster, masked } = await start()
     expect(cluster).toMatchObject({ context: 'test', namespace: 'shop' })
     expect(masked).toContain('sesame-open')
     expect(server.requests).toEqual([])
   })
 
-  test("discovery reads resources, version and the server's clock with three requests", async () => {
+  test('reads resources, version and server clock with three requests of discovery', async () => {
     const { server, cluster } = await start({ clockOffsetMs: 60_000 })
     const resources = await cluster.discover()
     expect(resources.some(({ kind }) => kind === 'Deployment')).toBe(true)
@@ -88,8 +88,8 @@ describe('connecting', () => {
   })
 })
 
-describe('the first requests fail', () => {
-  test('for refused credentials, at once after they were read again', async () => {
+describe('the first requests', () => {
+  test('fail at once for credentials that are refused twice', async () => {
     const { server, cluster } = await start({ tokens: ['another'] })
     const error = await userError(cluster.discover())
     expect(error.reason).toBe('credentials-expired')
@@ -97,7 +97,7 @@ describe('the first requests fail', () => {
     expect(server.requests.length).toBeLessThanOrEqual(6)
   })
 
-  test('for a bad certificate, at once', async () => {
+  test('fail at once for an invalid certificate', async () => {
     const { server } = await start({ tls: true })
     const kubeconfig = JSON.parse(server.kubeconfig({ token: 'sesame-open' }))
     delete kubeconfig.clusters[0].cluster['certificate-authority-data']
@@ -106,7 +106,7 @@ describe('the first requests fail', () => {
     expect(error.message).toContain('certificate-authority-data')
   })
 
-  test('for a user without any access', async () => {
+  test('fail for a user without access', async () => {
     const { server, cluster } = await start()
     server.failNext(9, 403)
     expect(await userError(cluster.discover())).toMatchObject({
@@ -115,7 +115,7 @@ describe('the first requests fail', () => {
     })
   })
 
-  test('for a server that does not answer, after 30 s of retries', async () => {
+  test('fail after 30 s of retries if the server does not answer', async () => {
     const clock = new ManualClock()
     const { server, cluster } = await start({}, 'sesame-open', clock)
     await server.stop()
@@ -130,7 +130,7 @@ describe('the first requests fail', () => {
     expect(clock.now() - startedAt).toBeLessThanOrEqual(30_000)
   })
 
-  test('for a server that does not answer, before a shorter timeout of the gate has passed', async () => {
+  test('fail at the timeout of the gate if that is shorter and the server does not answer', async () => {
     const clock = new ManualClock()
     const { cluster } = open(unreachable, clock, 5_000)
     const startedAt = clock.now()
@@ -143,7 +143,7 @@ describe('the first requests fail', () => {
     expect(clock.now() - startedAt).toBeLessThanOrEqual(5_000)
   })
 
-  test('not for a server that answers within that time', async () => {
+  test('succeed if the server answers within that time', async () => {
     const { server, cluster } = await start()
     server.failNext(1, 503)
     server.failNext(1, 0)
@@ -151,8 +151,8 @@ describe('the first requests fail', () => {
   })
 })
 
-describe('watching', () => {
-  test('works before the discovery, and two equal requests are one watch', async () => {
+describe('the watches of the cluster', () => {
+  test('begin before discovery, and two equal requests share one watch', async () => {
     const { server, cluster } = await start()
     applyPod('web', server)
     const observed = new Observations()
@@ -163,7 +163,7 @@ describe('watching', () => {
     expect(server.requests.filter(({ path }) => path === '/apis')).toHaveLength(1)
   })
 
-  test('a kind whose CRD is installed after the start is found', async () => {
+  test('find a kind whose CRD is installed later', async () => {
     const clock = new ManualClock()
     const { server, cluster } = await start({}, 'sesame-open', clock)
     await cluster.discover()
@@ -177,9 +177,12 @@ describe('watching', () => {
   })
 
   test.each([
-    ['a pod without its namespace', { apiVersion: 'v1', kind: 'Pod', name: 'web' }],
-    ['a node of a namespace', { apiVersion: 'v1', kind: 'Node', namespace: 'shop', name: 'web' }],
-  ])('a look-up of %s sends no request, and finds nothing', async (_, request) => {
+    ['send no request for a pod name without a namespace', { apiVersion: 'v1', kind: 'Pod', name: 'web' }],
+    [
+      'send no request for a node name with a namespace',
+      { apiVersion: 'v1', kind: 'Node', namespace: 'shop', name: 'web' },
+    ],
+  ])('%s', async (_, request) => {
     const clock = new ManualClock()
     const { server, cluster } = await start({}, 'sesame-open', clock)
     applyPod('web', server)
@@ -193,7 +196,7 @@ describe('watching', () => {
     expect(server.requests.map(({ path }) => path).filter((path) => /pods|nodes/.test(path))).toEqual([])
   })
 
-  describe('if the kind of a listed object answers 404 before its watch begins, the object', () => {
+  describe('find that an object whose kind answers 404', () => {
     const cases: [name: string, happens: (server: ApiServer) => void, observed: readonly string[]][] = [
       ['is deleted with its CRD', () => {}, ['MISSING 404', 'DELETED w']],
       [
@@ -247,7 +250,7 @@ describe('watching', () => {
     })
   })
 
-  test('a list is given up after 256 MiB in all its pages together', async () => {
+  test('give up a list of more than 256 MiB in all pages', async () => {
     const { server, cluster } = await start({}, 'sesame-open')
     const page = gzipSync(`{"metadata":{"continue":"more"},"items":[]}${' '.repeat(100 << 20)}`, { level: 1 })
     server.intercept(({ path }, response) => {
@@ -259,7 +262,7 @@ describe('watching', () => {
     expect(server.requests.filter(({ path }) => path.endsWith('/pods'))).toHaveLength(3)
   }, 30_000)
 
-  test('the first watch waits for the other first lists, at most a second', async () => {
+  test('wait for the other first lists, at most one second', async () => {
     const clock = new ManualClock()
     const { server, cluster } = await start({}, 'sesame-open', clock)
     const observed = new Observations()
@@ -277,7 +280,7 @@ describe('watching', () => {
     await server.until(({ openWatches }) => openWatches.length === 2)
   })
 
-  test('no watch is opened if the result of the last first list closes the cluster', async () => {
+  test('do not open if the last first list closes the cluster', async () => {
     const { server, cluster } = await start()
     const closed = Promise.withResolvers<void>()
     cluster.watch(pods, ({ type }) => {
@@ -292,7 +295,7 @@ describe('watching', () => {
     expect(server.requests.filter(({ url }) => url.includes('watch=true'))).toEqual([])
   })
 
-  test('a watch that fails stays unavailable while other watches succeed', async () => {
+  test('stay unavailable after a failure while other watches succeed', async () => {
     const { server, cluster } = await start()
     const observed = new Observations()
     server.failNext(Infinity, 500, { filter: ({ path }) => path.endsWith('/events') })
@@ -303,7 +306,7 @@ describe('watching', () => {
     expect(observed.words).toEqual(['UNAVAILABLE 500', 'SYNCED Pod'])
   })
 
-  test('a refresh ends when the watch has listed again, or has reported why it cannot', async () => {
+  test('are refreshed when they listed again or reported a failure', async () => {
     const { server, cluster } = await start()
     const observed = new Observations()
     cluster.watch(pods, observed.sink)
@@ -316,7 +319,7 @@ describe('watching', () => {
     expect(observed.words.at(-1)).toBe('UNAVAILABLE 0')
   })
 
-  describe('an object that a watch with a selector reports as deleted', () => {
+  describe('find that an object that a selector no longer matches', () => {
     const labelled = (server: ApiServer, labels: Record<string, string>) =>
       server.apply({
         apiVersion: 'v1',
@@ -383,7 +386,7 @@ describe('watching', () => {
     })
   })
 
-  test('nothing is reported after the cluster is closed', async () => {
+  test('report nothing after the cluster is closed', async () => {
     const { server, cluster } = await start()
     const observed = new Observations()
     cluster.watch(pods, observed.sink)
@@ -396,7 +399,7 @@ describe('watching', () => {
   })
 })
 
-test('a list contains the present objects, without their secrets', async () => {
+test('a list contains the present objects without their secrets', async () => {
   const { server, cluster } = await start()
   server.apply({
     apiVersion: 'v1',

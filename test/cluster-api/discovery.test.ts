@@ -32,7 +32,7 @@ const metrics = {
   status: false,
 }
 
-test('every resource is found, the core group first', async () => {
+test('discovery finds every resource, those of the core group first', async () => {
   const { server, client } = await start()
   const { resources, stale } = await discover(client)
   const serves = ({ group, version, kind, plural, namespaced, status }: (typeof resources)[number]) => ({
@@ -58,7 +58,7 @@ test('every resource is found, the core group first', async () => {
   })
 })
 
-test('a group whose server is down is stale, and the other groups are found', async () => {
+test('discovery reports a group as stale if its server is down, and finds the other groups', async () => {
   const { server, client } = await start()
   server.discovery.serve(metrics)
   server.discovery.markStale('metrics.k8s.io/v1beta1')
@@ -67,7 +67,7 @@ test('a group whose server is down is stale, and the other groups are found', as
   expect(resources.some(({ kind }) => kind === 'Deployment')).toBe(true)
 })
 
-test('a server without aggregated discovery is an error, which names the oldest version', async () => {
+test('a server without aggregated discovery is an error with the oldest supported version', async () => {
   const { server, client } = await start()
   server.intercept(({ path }, response) => {
     if (path !== '/apis') return 'answer'
@@ -83,7 +83,7 @@ test('a server without aggregated discovery is an error, which names the oldest 
 test.each([
   ['versions', { items: [{ metadata: { name: 'acme.example' }, versions: null }, null] }],
   ['resources', { items: [{ metadata: { name: 'acme.example' }, versions: [{ version: 'v1', resources: null }] }] }],
-])('an empty list of %s in Go is null', async (_, answer) => {
+])('discovery accepts null as an empty list of %s', async (_, answer) => {
   const { server, client } = await start()
   server.intercept(({ path }, response) => {
     if (path !== '/apis') return 'answer'
@@ -93,13 +93,13 @@ test.each([
   expect((await discover(client)).resources.every(({ group }) => group === '')).toBe(true)
 })
 
-test('two requests are enough', async () => {
+test('discovery needs two requests', async () => {
   const { server, client } = await start()
   await discover(client)
   expect(server.requests.map(({ path }) => path).sort()).toEqual(['/api', '/apis'])
 })
 
-test('the version is read, and its refusal is no failure', async () => {
+test('discovery reads the server version and accepts a refusal of it', async () => {
   const { server, client } = await start()
   expect(await readServerVersion(client)).toBe('v1.34.4')
   server.failNext(1, 403)

@@ -65,8 +65,8 @@ function follow({ targets = [web.target], settings = {} }: RunOptions = {}) {
   return { clock, cluster, gate, events, follower, over, pass, isOver: () => isOver, updates: () => updates }
 }
 
-describe('what is watched', () => {
-  it('is the target and the events at first, and the relatives of the target once they are known', async () => {
+describe('the watched objects', () => {
+  it('are the target and its events at first, and related objects later', async () => {
     const { cluster } = follow()
     expect(cluster.watched).toEqual(['Deployment web', 'Event'])
     cluster.report(added(web.deployment()))
@@ -77,7 +77,7 @@ describe('what is watched', () => {
   })
 })
 
-test('the requests to pods are updated after events and deadlines', async () => {
+test('requests to pods are updated after events and deadlines', async () => {
   const { cluster, pass, updates } = follow()
   /** Whether it has been looked at since the last call. */
   let known = updates()
@@ -95,8 +95,8 @@ test('the requests to pods are updated after events and deadlines', async () => 
   expect(isUpdated()).toBe(true)
 })
 
-describe('the gate is followed', () => {
-  it('to its verdict, and leaves no timer behind', async () => {
+describe('a followed gate', () => {
+  it('ends with its verdict and leaves no timer behind', async () => {
     const { cluster, gate, over, clock } = follow()
     cluster.report(web.done, allSynced)
     await over
@@ -104,7 +104,7 @@ describe('the gate is followed', () => {
     expect(clock.pending).toEqual([])
   })
 
-  it('to ready only after its watches have answered: a target may have failed on a connection that is dead', async () => {
+  it('is ready only after its watches answered again', async () => {
     const { cluster, gate, pass } = follow()
     cluster.report(allSynced, added(web.deployment(complete()), web.replicaSet, web.pod(podIs.ready(0))))
     await pass(10)
@@ -116,7 +116,7 @@ describe('the gate is followed', () => {
     expect(gate.verdict).toBeUndefined()
   })
 
-  it('to ready without listing many pods again if one of them has just changed', async () => {
+  it('is ready without a new list of many pods if one pod has just changed', async () => {
     const { cluster, pass } = follow()
     const others = Array.from({ length: 100 }, (_, index) => make.barePod({ metadata: { name: `other-${index}` } }))
     cluster.report(allSynced, added(...others, web.deployment(), web.replicaSet, web.pod(podIs.ready(0))))
@@ -127,7 +127,7 @@ describe('the gate is followed', () => {
     expect(cluster.refreshed).toEqual([['Deployment', 'ReplicaSet']])
   })
 
-  it('to an outcome that time alone brings', async () => {
+  it('ends when a deadline expires', async () => {
     const { cluster, gate, pass } = follow()
     cluster.report(allSynced, added(web.deployment(complete()), web.replicaSet, web.pod(podIs.ready(0))))
     await pass(10)
@@ -137,7 +137,7 @@ describe('the gate is followed', () => {
     expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 10 })
   })
 
-  it('to its cancellation, also while a deadline is confirmed', async () => {
+  it('ends when it is cancelled, even while a deadline is confirmed', async () => {
     const { follower, gate, over, clock, pass, cluster } = follow()
     cluster.report(synced('Deployment'))
     await pass(31)
@@ -148,7 +148,7 @@ describe('the gate is followed', () => {
     expect(clock.pending).toEqual([])
   })
 
-  it('and a listener receives each event with its moment, before the gate handles it', async () => {
+  it('reports each event with its time to a listener before it handles the event', async () => {
     const { cluster, events, gate, pass } = follow()
     await pass(2)
     const known = events.length
@@ -159,7 +159,7 @@ describe('the gate is followed', () => {
     expect.assertions(1)
   })
 
-  it('to its verdict, after which a listener receives no events', async () => {
+  it('reports no event to a listener after its verdict', async () => {
     const { cluster, events, over } = follow()
     cluster.report(web.done, allSynced)
     await over
@@ -168,7 +168,7 @@ describe('the gate is followed', () => {
     expect(events).toHaveLength(before)
   })
 
-  it('until the gate throws an error: the follower rejects with it', async () => {
+  it('rejects if the gate throws an error', async () => {
     const { follower, gate, over } = follow()
     gate.handle = () => {
       throw new Error('ours')
@@ -179,7 +179,7 @@ describe('the gate is followed', () => {
 })
 
 describe('the time of an event', () => {
-  it('is that of the events that arrive together with it, and of no others', async () => {
+  it('is shared only by events that arrive together', async () => {
     const { cluster, events } = follow()
     cluster.report(allSynced)
     await settled()
@@ -193,7 +193,7 @@ describe('the time of an event', () => {
     )
   })
 
-  it('is shared by at most 100 events, even if a list contains more objects', async () => {
+  it('is shared by at most 100 events of a list', async () => {
     const { cluster, events } = follow()
     const pods = Array.from({ length: 250 }, (_, index) => make.barePod({ metadata: { name: `other-${index}` } }))
     cluster.report(added(...pods))
@@ -207,8 +207,8 @@ describe('the time of an event', () => {
   })
 })
 
-describe('before a clock ends a target', () => {
-  it('the watches of the target list again, and time stands still until they have', async () => {
+describe('before a clock ends a target,', () => {
+  it('the watches of the target list again, and the clock stops until then', async () => {
     const { cluster, gate, pass } = follow()
     cluster.report(synced('Deployment'))
     await pass(33)
@@ -219,7 +219,7 @@ describe('before a clock ends a target', () => {
     expect(report(gate)).toMatchObject({ outcome: 'failed', reason: 'not-found', seconds: 30 })
   })
 
-  it('a state that the list shows counts as reached before the deadline', async () => {
+  it('a state in that list counts as reached before the deadline', async () => {
     const { cluster, gate, pass, events } = follow()
     cluster.report(allSynced)
     await pass(33)
@@ -238,7 +238,7 @@ describe('before a clock ends a target', () => {
     expect(gate.verdict).toBeUndefined()
   })
 
-  it('a watch that reports that it is unavailable makes the deadline wait', async () => {
+  it('a watch that is unavailable delays the deadline', async () => {
     const { cluster, gate, pass } = follow()
     cluster.report(synced('Deployment'))
     await pass(40)
@@ -250,7 +250,7 @@ describe('before a clock ends a target', () => {
     expect(report(gate)).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable', seconds: 120 })
   })
 
-  it('a watch that answers again after an outage is listed again to confirm the deadline', async () => {
+  it('a watch that answers after an outage lists again', async () => {
     const { cluster, gate, pass } = follow()
     cluster.report(synced('Deployment'))
     await pass(40)
@@ -265,7 +265,7 @@ describe('before a clock ends a target', () => {
     expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 61 })
   })
 
-  it('only the watches that its target needs list again', async () => {
+  it('only the watches of the target list again', async () => {
     const job = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
     const { cluster, pass } = follow({ targets: [web.target, job] })
     cluster.report(web.done, allSynced, { type: 'SYNCED', apiVersion: 'batch/v1', kind: 'Job', namespace: 'shop' })
@@ -273,7 +273,7 @@ describe('before a clock ends a target', () => {
     expect(cluster.refreshed).toEqual([['Job']])
   })
 
-  it('a deadline that passed while the process stood still is confirmed before an event counts as late', async () => {
+  it('a deadline that expired while the process was suspended is confirmed', async () => {
     const { cluster, clock, gate, events } = follow()
     cluster.report(allSynced)
     await settled()
@@ -288,7 +288,7 @@ describe('before a clock ends a target', () => {
     expect(events.at(-1)?.at).toBe(start + 30_000)
   })
 
-  it('an event that comes late is the last one of a consumer that a deadline ends', async () => {
+  it('an event after the deadline is the last event of the consumer', async () => {
     const clock = new ManualClock(start)
     const ends: number[] = []
     const consumer: EventConsumer = {
@@ -313,7 +313,7 @@ describe('before a clock ends a target', () => {
     expect(ends).toEqual([5_000])
   })
 
-  it('time continues at the present moment once the lists are complete', async () => {
+  it('the time continues at the present moment after the lists', async () => {
     const { cluster, events, pass, isOver } = follow()
     cluster.report(allSynced)
     await pass(33)

@@ -5,7 +5,7 @@ import { listCollection } from '../../src/cluster/list-and-watch.ts'
 import { titled } from '../kit/rows.ts'
 import { ManualClock } from './manual-clock.ts'
 
-describe('a first request that the server refuses with Retry-After', () => {
+describe('a first request that the server refuses with a Retry-After', () => {
   test.each([31, 60, 3_600, 1e9])('of %d s is retried within 30 s', async (seconds) => {
     const clock = new ManualClock(0)
     const asked: number[] = []

@@ -69,7 +69,7 @@ function mistake(input: KubeconfigInput, env: NodeJS.ProcessEnv = {}): string {
   throw new Error('the kubeconfig was accepted')
 }
 
-describe('where the kubeconfig comes from', () => {
+describe('the kubeconfig', () => {
   test.each([
     ['JSON', text()],
     [
@@ -89,16 +89,16 @@ describe('where the kubeconfig comes from', () => {
     })
   })
 
-  test('the input names a file', () => {
+  test('is in the file that the input names', () => {
     expect(load({ kubeconfig: write('config.yaml', text()) }).context).toBe('prod')
   })
 
-  test('a file may be in the home folder, and hold base64', () => {
+  test('is in a file in the home folder, even in base64', () => {
     write('secrets/config', base64(text()))
     expect(load({ kubeconfig: '~/secrets/config' }).context).toBe('prod')
   })
 
-  test('$KUBECONFIG names several files: the first file with a value decides, missing files are skipped', () => {
+  test('is merged from several files in $KUBECONFIG, without missing files', () => {
     const first = write('first', text({ name: 'first', cluster: { server: 'https://first' } }))
     const second = write('second', text({ name: 'first', cluster: { server: 'https://second' } }))
     const third = write('third', text({ name: 'third', currentContext: 'third' }))
@@ -111,16 +111,16 @@ describe('where the kubeconfig comes from', () => {
     expect(load({ context: 'third' }, env).context).toBe('third')
   })
 
-  test('~/.kube/config is used without an input and $KUBECONFIG', () => {
+  test('is ~/.kube/config without an input and $KUBECONFIG', () => {
     write('.kube/config', text({ name: 'home' }))
     expect(load()).toMatchObject({ context: 'home', source: '~/.kube/config' })
   })
 
-  test('the source of a kubeconfig in the input is not named', () => {
+  test('in the input has no name in messages', () => {
     expect(load({ kubeconfig: text() }).source).toBeUndefined()
   })
 
-  test('a mistake names the kubeconfig that was found', () => {
+  test('is named in a mistake', () => {
     write('.kube/config', text({ name: 'home' }))
     expect(mistake({ context: 'prod' })).toBe(
       'context: The kubeconfig has no context "prod". It has: home. The kubeconfig is ~/.kube/config, because none is given.',
@@ -169,7 +169,7 @@ describe('mistakes', () => {
     expect(mistake({ kubeconfig: given(kubeconfig) })).toMatch(toPattern(`…${message}…`))
   })
 
-  test('an unknown context is answered with those that exist', () => {
+  test('an unknown context is rejected with the existing contexts', () => {
     expect(mistake({ kubeconfig: text(), context: 'pord' })).toBe(
       'context: The kubeconfig has no context "pord". It has: prod. Did you mean prod?',
     )
@@ -178,7 +178,7 @@ describe('mistakes', () => {
   test.each([
     ['a relative path of no file', './missing.yaml', `does not exist. A relative path starts at ${process.cwd()}.`],
     [
-      'base64 of what is no text',
+      'base64 of binary data',
       Buffer.from('00fffe80c1f5'.repeat(8), 'hex').toString('base64'),
       'cut off, or encoded twice',
     ],
@@ -187,7 +187,7 @@ describe('mistakes', () => {
     expect(mistake({ kubeconfig })).toContain(message)
   })
 
-  test('a missing kubeconfig is a mistake that names an empty secret and a missing login', () => {
+  test('a missing kubeconfig is rejected with hints about an empty secret and a missing login', () => {
     expect(mistake({})).toMatch(/^kubeconfig: No kubeconfig was found: .* secrets are not available\. Otherwise log in/)
   })
 
@@ -199,17 +199,17 @@ describe('mistakes', () => {
     },
   )
 
-  test('$KUBECONFIG that holds a secret instead of paths is not quoted', () => {
+  test('a secret in $KUBECONFIG is not quoted', () => {
     expect(mistake({}, { KUBECONFIG: 'hunter2hunter2' })).toMatch(/\$KUBECONFIG names no file(?!.*hunter2)/)
   })
 
-  test('a folder is no kubeconfig', () => {
+  test('a folder is rejected as a kubeconfig', () => {
     expect(mistake({ kubeconfig: home })).toContain('is a folder')
   })
 })
 
-describe('what is read from a kubeconfig', () => {
-  test('paths in a file are relative to it', async () => {
+describe('the connection from a kubeconfig has', () => {
+  test('paths relative to its file', async () => {
     write('.kube/pki/ca.crt', 'ca')
     write('.kube/token', 'rotating')
     const file = write(
@@ -222,13 +222,13 @@ describe('what is read from a kubeconfig', () => {
     })
   })
 
-  test('a relative exec command is relative to the file, a bare name is looked for in the PATH', () => {
+  test('a relative plugin command relative to its file, and a bare name from PATH', () => {
     const user = (command: string) => ({ user: { token: '', exec: { command } } })
     expect(load({ kubeconfig: write('a', text(user('./bin/login'))) }).exec?.command).toBe(join(home, 'bin/login'))
     expect(load({ kubeconfig: write('b', text(user('aws'))) }).exec?.command).toBe('aws')
   })
 
-  test('data wins over a file, and a token over a plugin, as in kubectl', async () => {
+  test('data instead of a file and a token instead of a plugin, like kubectl', async () => {
     const loaded = load({
       kubeconfig: text({
         cluster: { 'certificate-authority': '/nowhere', 'certificate-authority-data': pem },
@@ -243,7 +243,7 @@ describe('what is read from a kubeconfig', () => {
     expect(load({ kubeconfig: text(parts), ...input })).toMatchObject(expected)
   })
 
-  test('an empty path of certificates is no file, as in kubectl', async () => {
+  test('no certificate file for an empty path, like kubectl', async () => {
     const loaded = load({ kubeconfig: text({ cluster: { 'certificate-authority': '' } }) })
     expect(await optionsOf(loaded)).not.toHaveProperty('ca')
   })
@@ -272,7 +272,7 @@ describe('what is read from a kubeconfig', () => {
     })
   })
 
-  test('groups to act for', async () => {
+  test('the impersonated groups', async () => {
     const user = { as: 'ci', 'as-groups': ['deployers'], 'as-uid': '7', 'as-user-extra': { 'acme/scope': ['x'] } }
     expect((await optionsOf(load({ kubeconfig: text({ user }) }))).headers).toMatchObject({
       'Impersonate-User': 'ci',
@@ -293,10 +293,15 @@ describe('what is read from a kubeconfig', () => {
   })
 
   test.each([
-    ['data', { 'certificate-authority-data': pem }, {}, true],
-    ['none', {}, {}, false],
-    ['data, but behind a proxy', { 'certificate-authority-data': pem, 'proxy-url': 'https://proxy' }, {}, false],
-  ])('whether only the authority of the cluster is needed: %s', (_, cluster, user, expected) => {
+    ['only the certificate authority of its data', { 'certificate-authority-data': pem }, {}, true],
+    ['further certificate authorities if the cluster has none', {}, {}, false],
+    [
+      'further certificate authorities behind a proxy',
+      { 'certificate-authority-data': pem, 'proxy-url': 'https://proxy' },
+      {},
+      false,
+    ],
+  ])('%s', (_, cluster, user, expected) => {
     expect(load({ kubeconfig: text({ cluster, user }) }).hasOwnAuthority).toBe(expected)
   })
 })

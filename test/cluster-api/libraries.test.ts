@@ -48,22 +48,22 @@ describe("Node's Agent({ proxyEnv })", () => {
 
   it.each<[string, [url: string, proxy: string, noProxy?: string], string, 'none' | 'used']>([
     [
-      'asks for an address in a range of NO_PROXY',
+      'uses a proxy for an address in a range of NO_PROXY',
       ['https://10.1.2.3:6443', http, '10.0.0.0/8'],
       '10.1.2.3:6443',
       'none',
     ],
     [
-      'asks for a subdomain of a name in NO_PROXY',
+      'uses a proxy for a subdomain of a name in NO_PROXY',
       ['https://a.invalid:6443', http, 'invalid'],
       'a.invalid:6443',
       'none',
     ],
-    ['asks for a server on this machine', ['https://127.0.0.1:1', http], '127.0.0.1:1', 'none'],
+    ['uses a proxy for a local server', ['https://127.0.0.1:1', http], '127.0.0.1:1', 'none'],
     ['does not use a proxy without a scheme', ['https://a.invalid:6443', '127.0.0.1:PORT'], '', 'used'],
     ['does not use a SOCKS proxy', ['https://a.invalid:6443', 'socks5://127.0.0.1:PORT'], '', 'used'],
     [
-      'fails at a password with a bare percent sign',
+      'fails with a percent sign in a proxy password',
       ['https://a.invalid:6443', 'http://me:5%@127.0.0.1:PORT'],
       '',
       'used',
@@ -104,7 +104,7 @@ describe('the KubeConfig of client-node', () => {
     expect(request.headers).toEqual({ Authorization: 'Bearer open-sesame' })
   })
 
-  it('cannot merge two files of $KUBECONFIG that define the same name', () => {
+  it('cannot merge two files of $KUBECONFIG with the same name', () => {
     const files = ['one', 'two'].map((name) => join(folder, name))
     for (const file of files) writeFileSync(file, kubeconfig({ token: 'open-sesame' }))
     const listed = files.join(delimiter)
@@ -119,7 +119,7 @@ describe('the KubeConfig of client-node', () => {
     expect(loadKubeconfig({}, { env: { KUBECONFIG: listed }, home: '', serviceAccount: '/nowhere' }).user).toBe('a')
   })
 
-  it('uses no proxy of the environment', async () => {
+  it('does not use the proxy of the environment', async () => {
     const config = new KubeConfig()
     config.loadFromString(kubeconfig({}))
     process.env['HTTPS_PROXY'] = 'http://proxy.invalid:3128'

@@ -11,14 +11,14 @@ describe('the end of a log', () => {
 
   const start = () => startWithPod(endings)
 
-  test('has the last lines of a container', async () => {
+  test('contains the last lines of a container', async () => {
     const { server, client } = await start()
     server.setLog(ref, Array.from({ length: 100 }, (_, line) => `line ${line}\n`).join(''))
     const { text } = await readLog(client, { ...request, tailLines: 2 })
     expect(text).toBe('line 98\nline 99\n')
   })
 
-  test('the end of very long lines is kept', async () => {
+  test('keeps the end of very long lines', async () => {
     const { server, client } = await start()
     server.setLog(ref, `${'ä'.repeat(100_000)}\nthe cause\n`)
     expect(await readLog(client, request)).toEqual({ text: 'the cause\n' })
@@ -44,13 +44,13 @@ describe('the end of a log', () => {
     expect(await readLog(client, { ...request, previous: true })).toEqual({ text: undefined, why })
   })
 
-  test('a log that contains such a message is a log', async () => {
+  test('may contain such a message among other lines', async () => {
     const { server, client } = await start()
     server.setLog(ref, 'starting\nrpc error: code = Unavailable desc = no database\n')
     expect((await readLog(client, request)).text).toContain('no database')
   })
 
-  test('a container that never ran before, and a pod that is gone, have no log', async () => {
+  test('is missing for a container that never ran and for a deleted pod', async () => {
     const { client } = await start()
     expect(await readLog(client, { ...request, previous: true })).toMatchObject({
       text: undefined,
@@ -59,7 +59,7 @@ describe('the end of a log', () => {
     expect(await readLog(client, { ...request, pod: 'gone' })).toMatchObject({ text: undefined })
   })
 
-  test('a log that cannot be read is an error', async () => {
+  test('is an error if it cannot be read', async () => {
     const { server, client } = await start()
     server.deny({ verb: 'get', resource: 'pods/log' })
     await expect(readLog(client, request)).rejects.toMatchObject({ status: 403 })
@@ -94,7 +94,7 @@ describe('a log that is followed', () => {
     return found
   }
 
-  test('lines are returned as they are written, with their times, until the container ends', async () => {
+  test('returns lines with their times as they are written, until the container ends', async () => {
     const { server, open } = await start()
     server.setLog(ref, 'first\n')
     const lines = await open()
@@ -108,7 +108,7 @@ describe('a log that is followed', () => {
     expect([await next(lines), await next(lines)]).toEqual(['no line break', undefined])
   })
 
-  test('a stream without follow ends with the present lines', async () => {
+  test('ends with the present lines without follow', async () => {
     const { server, open } = await start()
     server.setLog(ref, 'one\ntwo\nthree\n')
     const lines = await all(await open({ follow: false }))
@@ -122,7 +122,7 @@ describe('a log that is followed', () => {
     expect(await all(await open({ follow: false, since: Date.now() + 60_000 }))).toEqual([])
   })
 
-  test('a long line is cut', async () => {
+  test('cuts a long line', async () => {
     const { server, open } = await start()
     server.setLog(ref, `${'ä'.repeat(100_000)}\nshort\n`)
     const [long, short] = await all(await open({ follow: false }))
@@ -130,21 +130,21 @@ describe('a log that is followed', () => {
     expect(short?.text).toBe('short')
   })
 
-  test('a secret across the cut is redacted', async () => {
+  test('redacts a secret where a line is cut', async () => {
     const { server, open } = await start()
     server.setLog(ref, `${'x'.repeat(3_990)} sesame-open-0123456789 ${'y'.repeat(100)}\n`)
     const [line] = await all(await open({ follow: false }, (text) => text.replaceAll('sesame-open-0123456789', '***')))
     expect(line?.text).toBe(`${'x'.repeat(3_990)} *** ${'y'.repeat(5)}…`)
   })
 
-  test('characters that arrive in pieces are whole', async () => {
+  test('joins characters that arrive in pieces', async () => {
     const { server, open } = await start()
     server.splitEvents(3)
     server.setLog(ref, 'größer → 漢字\nnext\n')
     expect((await all(await open({ follow: false }))).map(({ text }) => text)).toEqual(['größer → 漢字', 'next'])
   })
 
-  test('a connection that breaks is an error, and an incomplete line is dropped', async () => {
+  test('reports a broken connection as an error and drops an incomplete line', async () => {
     const { server, open } = await start()
     server.setLog(ref, 'one\n')
     const lines = await open()
@@ -154,7 +154,7 @@ describe('a log that is followed', () => {
     await expect(rest).rejects.toThrow()
   })
 
-  test('a stream that is aborted ends at once', async () => {
+  test('ends at once when it is aborted', async () => {
     const { server, controller, open } = await start()
     server.setLog(ref, 'one\n')
     const lines = await open()

@@ -19,7 +19,7 @@ function having(name: keyof typeof objects, fields: object): KubeObject {
   return { ...objects[name], ...fields } as KubeObject
 }
 
-describe('an object that no API server wrote', () => {
+describe('an object with an invalid field', () => {
   it.each(rows<[string, string, keyof typeof objects, object]>(data, 'a field of another type'))(
     'is rejected if it has %s',
     (_, path, name, fields) => {
@@ -28,13 +28,13 @@ describe('an object that no API server wrote', () => {
   )
 })
 
-test('a field that is null is absent, as for the API', () => {
+test('a null field is treated like an absent field', () => {
   const object = having('deployment', { spec: { replicas: null, template: { metadata: { creationTimestamp: null } } } })
   expect(explainWrongType(object)).toBeUndefined()
   expect(object.spec).toEqual({ template: { metadata: {} } })
 })
 
-describe('an object may', () => {
+describe('a valid object may', () => {
   it.each(rows<[string, keyof typeof objects, object]>(data, 'what an object may'))('%s', (_, name, fields) => {
     expect(explainWrongType(having(name, fields))).toBeUndefined()
   })

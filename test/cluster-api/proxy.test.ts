@@ -8,18 +8,18 @@ const proxy = 'http://proxy.example:3128'
 const through = (server: string, noProxy = '') =>
   proxyFromEnvironment(server, { HTTPS_PROXY: proxy, NO_PROXY: noProxy })
 
-test('the proxy is chosen by the scheme of the server, in capitals or not', () => {
+test('the proxy is chosen by the scheme of the server, in upper or lower case', () => {
   expect(proxyFromEnvironment('https://api.example', { https_proxy: proxy })).toBe(proxy)
   expect(proxyFromEnvironment('http://api.example', { HTTP_PROXY: proxy })).toBe(proxy)
   expect(proxyFromEnvironment('https://api.example', { HTTP_PROXY: proxy })).toBeUndefined()
   expect(proxyFromEnvironment('https://api.example', {})).toBeUndefined()
 })
 
-test('a proxy without a scheme uses http', () => {
+test('a proxy without a scheme uses HTTP', () => {
   expect(proxyFromEnvironment('https://api.example', { HTTPS_PROXY: 'proxy.example:3128' })).toBe(proxy)
 })
 
-test('this machine is never behind a proxy', () => {
+test('a local server is never behind a proxy', () => {
   for (const server of ['https://localhost:6443', 'https://127.0.0.1:6443', 'https://[::1]:6443']) {
     expect(through(server)).toBeUndefined()
   }
@@ -44,7 +44,7 @@ test.each(['10.0.0.0/16', '3', '10.0.0.0/99', 'fd00::/8'])(
   (noProxy) => expect(through('https://10.1.2.3:6443', noProxy)).toBe(proxy),
 )
 
-test('ranges hold for IPv6 too', () => {
+test('NO_PROXY supports ranges of IPv6 addresses', () => {
   expect(through('https://[fd00::1]:6443', 'fd00::/8')).toBeUndefined()
   expect(through('https://[fe80::1]:6443', 'fd00::/8')).toBe(proxy)
 })

@@ -38,7 +38,7 @@ test.each(rows<[string, string, string]>(data, 'a copy of an object in an annota
   },
 )
 
-test('two long texts with the same start are cut, and still differ', () => {
+test('redaction cuts two long texts with the same start, and they still differ', () => {
   const phase = (end: string) =>
     (redact(object({ status: { phase: 'x'.repeat(50_000) + end } })) as unknown as { status: { phase: string } }).status
       .phase
@@ -47,7 +47,7 @@ test('two long texts with the same start are cut, and still differ', () => {
   expect(phase('a')).not.toBe(phase('b'))
 })
 
-test('an object that is nested 100,000 levels deep is cut', () => {
+test('redaction cuts an object that is nested 100,000 levels deep', () => {
   const depth = 100_000
   const deep = JSON.parse(`${'{"spec":'.repeat(depth)}1${'}'.repeat(depth)}`)
   expect(JSON.stringify(redact(object(deep))).length).toBeLessThan(10_000)
@@ -55,7 +55,7 @@ test('an object that is nested 100,000 levels deep is cut', () => {
   expect(JSON.stringify(redact(object(env)))).toContain('hmac:')
 })
 
-test('equal values have equal hashes, different values have different ones, and each process has its own hashes', () => {
+test('equal values have equal hashes, and each process has its own hashes', () => {
   const value = (text: string, by = redact) =>
     (by(object({ kind: 'Secret', data: { a: text } })) as unknown as { data: { a: string } }).data.a
   expect(value('x')).toBe(value('x'))
@@ -63,7 +63,7 @@ test('equal values have equal hashes, different values have different ones, and 
   expect(value('x', new Redactor().redact)).not.toBe(value('x', new Redactor().redact))
 })
 
-test('an object with nothing to redact is returned as it is, and the original is never changed', () => {
+test('redaction returns an object without secrets unchanged and never changes the original', () => {
   const plain = object({ spec: { nodeName: 'n' }, status: { phase: 'Running' } })
   expect(redact(plain)).toBe(plain)
   const original = object({
@@ -75,14 +75,14 @@ test('an object with nothing to redact is returned as it is, and the original is
   expect(original).toEqual(before)
 })
 
-test('hostile keys stay keys', () => {
+test('redaction keeps hostile keys as keys', () => {
   const hostile = JSON.parse(
     '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"},"data":{"__proto__":"secret"}}',
   )
   expect(JSON.stringify(redact(hostile))).toMatch(/"__proto__":"hmac:/)
 })
 
-test('objects of unexpected shapes are redacted without an error', () => {
+test('redaction of objects of unexpected shapes throws no error', () => {
   for (const fields of [
     { kind: 'Secret', data: 'x' },
     { metadata: null },
@@ -120,7 +120,7 @@ test.each(rows<[string, object]>(data, 'the values of a chart are hashed'))(
   },
 )
 
-describe('a secret of a custom resource, or of any object,', () => {
+describe('a secret value in a custom resource or any object', () => {
   const secret = 'open-sesame-1'
   const places = rows<[string, object, boolean]>(data, 'a secret of any object')
   test.each(places)('%s is collected', (_, fields) => {
@@ -152,7 +152,7 @@ describe('a secret of a custom resource, or of any object,', () => {
   })
 })
 
-describe('what leaves as the cluster returned it', () => {
+describe('in an object from the API server,', () => {
   const leave = (fields: object) => redactTexts(object(fields), (text) => text.replaceAll('sesame', '***'))
 
   test.each(rows<[string, object]>(data, 'is redacted'))('%s is redacted', (_, fields) => {
@@ -169,7 +169,7 @@ describe('what leaves as the cluster returned it', () => {
   })
 })
 
-describe('a secret planted in a random place of a random object', () => {
+describe('a secret in a random place of a random object', () => {
   const secret = 'sesame-4711-open'
   const encoded = Buffer.from(secret).toString('base64')
   const word = fc.stringMatching(/^[a-z]{1,8}$/)
@@ -198,7 +198,7 @@ describe('a secret planted in a random place of a random object', () => {
   const nest = (value: object, steps: readonly (string | number)[]): object =>
     steps.reduceRight<object>((inner, step) => (step === 0 ? [inner] : { [step]: inner, other: 'x' }), value)
 
-  test('is in no text that leaves the process', () => {
+  test('is in no output of the process', () => {
     const secrets = new Secrets()
     secrets.addFromSecret('known', secret)
     const hiding = new Redactor(undefined, secrets)
@@ -212,7 +212,7 @@ describe('a secret planted in a random place of a random object', () => {
   })
 })
 
-describe('of an object whose records are kept', () => {
+describe('for an object whose last-applied annotation is kept,', () => {
   const recording = new Redactor()
   recording.keepRecordsOf([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }])
   const fieldsV1 = {
@@ -237,7 +237,7 @@ describe('of an object whose records are kept', () => {
       },
     } as unknown as KubeObject)
 
-  test('the names of the owned fields stay, and hashes of what was applied', () => {
+  test('the names of owned fields and hashes of applied values are kept', () => {
     const { metadata } = object('web')
     const owned = ['/spec/replicas', '/spec/template/spec/containers/name=app/image']
     expect(metadata.managedFields?.map(({ ownedFields }) => ownedFields)).toEqual([owned, undefined])
@@ -246,9 +246,9 @@ describe('of an object whose records are kept', () => {
     expect(metadata.applied?.['/spec/replicas']).toBe(recording.hashLeaves({ spec: { replicas: 1 } })['/spec/replicas'])
   })
 
-  test('they have the types that rules expect', () => expect(explainWrongType(object('web'))).toBeUndefined())
+  test('all fields have the types that rules expect', () => expect(explainWrongType(object('web'))).toBeUndefined())
 
-  test('nothing of it stays in another object of the kind', () => {
+  test('other objects of its kind contain nothing of it', () => {
     expect(object('api').metadata).toEqual({
       name: 'api',
       namespace: 'shop',

@@ -144,8 +144,8 @@ test.each(rows<[string, readonly string[], readonly string[]]>(data, 'what is re
   },
 )
 
-describe('listing and watching', () => {
-  test('pods of one owner share the equal parts of their specs, and keep what differs', async () => {
+describe('lists and watches', () => {
+  test('share the equal parts of the specs of pods with the same owner', async () => {
     const setting = await setUp()
     const owned = (name: string, image: string, nodeName: string) => ({
       apiVersion: 'v1',
@@ -171,7 +171,7 @@ describe('listing and watching', () => {
     expect(specOf('other').containers).toEqual([{ name: 'app', image: 'app:2' }])
   })
 
-  test('objects of lists have their kind, and SYNCED contains the whole request', async () => {
+  test('report objects with their kind, and SYNCED with the whole request', async () => {
     const setting = await setUp()
     const request = { ...pods, name: 'web', labelSelector: 'app=web' }
     setting.server.apply(podNamed('web', { app: 'web' }))
@@ -183,7 +183,7 @@ describe('listing and watching', () => {
     ])
   })
 
-  test('name and labels narrow the request on the server', async () => {
+  test('send the name and labels of the request to the server', async () => {
     const setting = await setUp()
     setting.server.apply(podNamed('api', { app: 'api' }))
     setting.server.apply(podNamed('other', { app: 'api' }))
@@ -195,7 +195,7 @@ describe('listing and watching', () => {
     expect(watch?.query.get('labelSelector')).toBe('app=api')
   })
 
-  test('a change between list and watch is not missed', async () => {
+  test('miss no change between a list and its watch', async () => {
     const setting = await setUp()
     let changed = false
     setting.observed.until('SYNCED Pod').then(() => {
@@ -207,7 +207,7 @@ describe('listing and watching', () => {
     expect(changed).toBe(true)
   })
 
-  test('long lists are read in pages, and one whose snapshot expired is read again', async () => {
+  test('read long lists in pages, and list again if the snapshot expires', async () => {
     const setting = await setUp()
     for (let index = 0; index < 1100; index++) setting.server.apply(podNamed(`p${index}`))
     setting.server.failNext(1, 410, { filter: ({ query }) => query.has('continue') })
@@ -218,7 +218,7 @@ describe('listing and watching', () => {
     expect(lists(setting.server).map(({ query }) => query.get('limit'))).toEqual(['500', '500', null])
   })
 
-  test('an event that arrives in several parts is read as a whole', async () => {
+  test('join an event that arrives in several parts', async () => {
     const setting = await setUp()
     setting.server.splitEvents(7)
     follow(setting)
@@ -230,7 +230,7 @@ describe('listing and watching', () => {
     })
   })
 
-  test('watches ask for bookmarks and end within a minute', async () => {
+  test('request bookmarks and end within a minute', async () => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
@@ -240,8 +240,8 @@ describe('listing and watching', () => {
   })
 })
 
-describe('the end of a watch', () => {
-  test('after its timeout the next watch starts where it was, without a list', async () => {
+describe('the next watch', () => {
+  test('starts where the previous watch ended after its timeout, without a list', async () => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
@@ -255,7 +255,7 @@ describe('the end of a watch', () => {
     )
   })
 
-  test('the next watch starts at the last bookmark', async () => {
+  test('starts at the last bookmark', async () => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
@@ -295,7 +295,7 @@ describe('the end of a watch', () => {
     },
   )
 
-  describe('of a server that was restored from a backup, with lower resource versions', () => {
+  describe('after a server was restored from a backup, the lower resource versions', () => {
     async function restored() {
       const setting = await setUp()
       for (let count = 0; count < 200; count++) setting.server.patch(web, { status: { message: `${count}` } })
@@ -319,13 +319,13 @@ describe('the end of a watch', () => {
       await observed.until('MODIFIED web', 2)
     }
 
-    test('is noticed by a bookmark', async () => {
+    test('are detected by a bookmark', async () => {
       const setting = await restored()
       setting.server.sendBookmarks()
       await expectFound(setting)
     })
 
-    test('is noticed by the small list after silence', async () => {
+    test('are detected by the small list after silence', async () => {
       const setting = await restored()
       setting.clock.advance(silenceMs)
       await expectFound(setting)
@@ -356,8 +356,8 @@ describe('the end of a watch', () => {
   })
 })
 
-describe('silence', () => {
-  test('after 30 s without a byte one small list is read, and the watch is opened again', async () => {
+describe('a silent watch', () => {
+  test('leads to a small list after 30 s and is opened again', async () => {
     const setting = await setUp()
     follow(setting)
     await setting.clock.untilPending(silenceMs, overdueMs)
@@ -369,15 +369,15 @@ describe('silence', () => {
   })
 })
 
-describe('failures', () => {
-  test('a kind that does not exist (any more) is reported as 404', async () => {
+describe('a failed list', () => {
+  test('of a missing kind is reported as 404', async () => {
     const setting = await setUp()
     follow(setting, { apiVersion: 'gone.example/v1', kind: 'Thing' })
     await setting.observed.until('MISSING 404')
     await setting.clock.untilPending(5_000)
   })
 
-  test('refused credentials are final, as they were read again in between', async () => {
+  test('with credentials that are refused twice is final', async () => {
     const setting = await setUp({ tokens: ['first-token'] })
     follow(setting)
     await watching(setting)
@@ -393,7 +393,7 @@ describe('failures', () => {
 })
 
 describe('a refresh', () => {
-  test('ends with the report that the server does not answer, since its last success', async () => {
+  test('ends with a report that the server does not answer, with the time of the last success', async () => {
     const setting = await setUp()
     const reflector = follow(setting)
     await watching(setting)
@@ -416,7 +416,7 @@ describe('a refresh', () => {
   })
 })
 
-test('the names of Secrets are read without their data and annotations', async () => {
+test('the names of Secrets are listed without their data and annotations', async () => {
   const setting = await setUp()
   const secret = (data: string) => ({
     apiVersion: 'v1',

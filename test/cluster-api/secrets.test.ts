@@ -15,14 +15,14 @@ const yaml = (readData(data) as { readonly kubeconfig: string }).kubeconfig.repl
 const secretsOf = (kubeconfig: string) =>
   new Set(loadKubeconfig({ kubeconfig }, { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }).secrets)
 
-test('every credential of every user is a secret, as written and in base64', () => {
+test('every credential of every user is masked, as written and in base64', () => {
   const secrets = secretsOf(yaml)
   const computed = [base64('eyJhbGciOi.token.value'), base64('admin:correct horse'), keyData, keyLine]
   for (const secret of [...computed, ...rows<string>(data, 'every credential of every user is a secret')])
     expect(secrets).toContain(secret)
 })
 
-test('the line that holds a credential is a secret as a whole', () => {
+test('the whole line with a credential is masked', () => {
   expect(secretsOf(yaml)).toContain('token: eyJhbGciOi.token.value')
 })
 
@@ -62,7 +62,7 @@ test('the text around the PEM block of a certificate stays readable', () => {
   expect(secrets).not.toContain('Data:')
 })
 
-test('a kubeconfig in base64 is a secret, whole and line by line', () => {
+test('a kubeconfig in base64 is masked as a whole and line by line', () => {
   const wrapped = base64(yaml).replace(/.{76}/g, '$&\n')
   const secrets = secretsOf(wrapped)
   expect(secrets).toContain(wrapped.split('\n')[1])
@@ -70,21 +70,21 @@ test('a kubeconfig in base64 is a secret, whole and line by line', () => {
   expect(secrets).toContain('token: eyJhbGciOi.token.value')
 })
 
-test('no secret is so short that masking it would garble the log', () => {
+test('very short secrets are not masked', () => {
   expect([...secretsOf(yaml)].every((secret) => secret.length >= 4)).toBe(true)
 })
 
-test('a multi-line secret is masked line by line, without the PEM header', () => {
+test('a multi-line secret is masked line by line without its PEM header', () => {
   expect(stringsToMask(`-----BEGIN KEY-----\n${keyLine}\n-----END KEY-----`)).toEqual([keyLine, base64(keyLine)])
 })
 
-test('every occurrence of a secret becomes stars', () => {
+test('every occurrence of a secret is replaced by stars', () => {
   const secrets = new Secrets()
   for (const secret of ['open', 'a.b', '']) secrets.add(secret)
   expect(secrets.redact('open a.b axb open')).toBe('*** *** axb ***')
 })
 
-test('a secret that contains another one is replaced as a whole', () => {
+test('a secret that contains another secret is replaced as a whole', () => {
   const secrets = new Secrets()
   secrets.add('sesame')
   expect(secrets.redact('sesame')).toBe('***')
@@ -92,7 +92,7 @@ test('a secret that contains another one is replaced as a whole', () => {
   expect(secrets.redact('open-sesame-now sesame')).toBe('*** ***')
 })
 
-describe('what is secret in a value of a Secret', () => {
+describe('the secret in a value of a Secret', () => {
   test.each(rows<[string, string, string]>(data, 'what is secret as a whole'))('%s', (_, name, value) => {
     expect(secretsIn(name, value)).toEqual([value])
   })
@@ -126,7 +126,7 @@ describe('what is secret in a value of a Secret', () => {
   )
 })
 
-describe('a secret of the cluster is replaced', () => {
+describe('a secret of the cluster', () => {
   const password = 'p@ss "word"/+ü'
   const secrets = new Secrets()
   secrets.addFromSecret('password', password)

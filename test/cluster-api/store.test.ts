@@ -49,13 +49,13 @@ describe('the list state of the pods of a namespace', () => {
     },
   )
 
-  it('contains no refusal any more once they were listed', () => {
+  it('has no refusal after the pods were listed', () => {
     expect(storeAfter('0 fails 403 Pod no').refusalOf(pods)).toMatchObject({ what: 'access', message: 'no' })
     expect(storeAfter('0 fails 403 Pod no, list Pod').refusalOf(pods)).toBeUndefined()
   })
 })
 
-describe('a late change of an object does not replace a newer one', () => {
+describe('a late change of an object', () => {
   it.each(rows<[string, string, readonly string[]]>(data, 'a late change of an object'))('%s', (_, text, present) => {
     const store = storeAfter(text)
     const versions = store.list('Job', 'shop').map(({ metadata }) => `${metadata.uid} ${metadata.resourceVersion}`)
@@ -84,13 +84,13 @@ describe('the events about an object', () => {
     },
   )
 
-  it('are found by its kind and name when the object is not watched', () => {
+  it('are found by its kind and name if the object is not watched', () => {
     const { uid: _, ...metadata } = pod.metadata
     expect(namesOf([['a', {}]], { ...pod, metadata })).toEqual(['a'])
   })
 })
 
-describe('an object of another namespace that names the uid of an object', () => {
+describe('an object of another namespace with the uid of an object', () => {
   const web = podIn('shop', 'web', 'web')
   const [ours, theirs] = ['shop', 'other'].map((namespace) => {
     const claimed = podIn(namespace, 'web', 'web')
@@ -98,11 +98,11 @@ describe('an object of another namespace that names the uid of an object', () =>
   })
   const store = storeOf(at(0, added(web, ...(ours ?? []), ...(theirs ?? []))))
 
-  it('in an event is no evidence about it', () => {
+  it('is no evidence for that object in an event', () => {
     expect(store.eventsOf(web)).toMatchObject([{ reason: 'shop' }])
   })
 
-  it('in an owner reference does not belong to it', () => {
+  it('is not owned by that object through an owner reference', () => {
     expect(store.listOwned('web').map(({ metadata }) => metadata.namespace)).toEqual(['shop'])
   })
 })

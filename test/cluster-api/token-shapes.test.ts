@@ -26,16 +26,16 @@ test.each([
   ['a bearer token', letters, 'Authorization: Bearer '],
   ['basic authentication', 'dXNlcjpwYXNzd29yZA==', 'Authorization: Basic '],
   ['a password in a URL', 'open-sesame', 'postgres://user:', '@db:5432/shop'],
-  ['a password in a URL with other characters', 'o/p@n?s:#', 'amqp://user:', '@mq'],
+  ['a password with special characters in a URL', 'o/p@n?s:#', 'amqp://user:', '@mq'],
   ['a password in a URL without a user', 'open-sesame', 'redis://:', '@cache'],
-  ['a password in a URL that is cut', 'open-ses', 'invalid: "postgres://user:', '…"'],
+  ['a password in a cut URL', 'open-ses', 'invalid: "postgres://user:', '…"'],
   ['a token in the query of a URL', 'open-sesame', 'https://api.example/v1?user=jo&access_token=', '&page=2'],
-  ['a signature of a URL', letters, 'https://shop.blob.example/file?sv=2024&sig=', ' is expired'],
+  ['the signature of a URL', letters, 'https://shop.blob.example/file?sv=2024&sig=', ' is expired'],
 ])('%s is replaced', (_, secret, before = 'token ', after = ' is invalid') => {
   expect(redact(`${before}${secret}${after}`)).toBe(`${before}***${after}`)
 })
 
-test('a private key is replaced, also if it is cut', () => {
+test('a private key is replaced even if it is cut', () => {
   for (const kind of ['PRIVATE KEY', 'RSA PRIVATE KEY', 'OPENSSH PRIVATE KEY', 'PGP PRIVATE KEY BLOCK']) {
     expect(redact(['a', ...blockOf(kind), 'b'].join('\n'))).toBe('a\n***\nb')
     expect(redact(['a', ...blockOf(kind).slice(0, 2)].join('\n'))).toBe('a\n***')
@@ -47,24 +47,24 @@ test('a private key is replaced, also if it is cut', () => {
 test.each([
   ['a certificate', blockOf('CERTIFICATE').join('\n')],
   ['a URL with a port and an address', 'http://web:8080/users?mail=a@b.example'],
-  ['a URL with a port that is cut', 'http://web:8080…'],
-  ['an id that is shortened', 'docker://sha256:0123456789ab…89abcdef'],
+  ['a URL with a cut port', 'http://web:8080…'],
+  ['a shortened ID', 'docker://sha256:0123456789ab…89abcdef'],
   ['a URL without a password', 'https://user@web.example/path'],
   ['an image with a digest', `registry.example:5000/shop/web@sha256:${'0123456789abcdef'.repeat(4)}`],
-  ['a pod', 'pod/sk-learn-training-7f9c4d5b6d-abcde'],
-  ['a commit', 'b4dac905c9393a97b511845a8d1a29b417026548'],
+  ['a pod name', 'pod/sk-learn-training-7f9c4d5b6d-abcde'],
+  ['a commit hash', 'b4dac905c9393a97b511845a8d1a29b417026548'],
   ['a sentence', 'Basic authentication is required; the bearer token is missing'],
 ])('%s stays', (_, text) => {
   expect(redact(text)).toBe(text)
 })
 
-test('a key whose lines come one by one is replaced, and what follows stays', () => {
+test('a private key in several lines is replaced, and the following lines stay', () => {
   const lines = new PrivateKeyRedactor()
   const shown = ['start', ...blockOf('RSA PRIVATE KEY'), 'ready'].map((line) => redact(lines.redact(line)))
   expect(shown).toEqual(['start', '***', '***', '***', '***', 'ready'])
 })
 
-test('a key that does not end hides no more lines than a key has', () => {
+test('a private key without an end hides only as many lines as a key has', () => {
   const lines = new PrivateKeyRedactor()
   lines.redact('-----BEGIN PRIVATE KEY-----')
   const shown = Array.from({ length: 300 }, () => lines.redact('working'))

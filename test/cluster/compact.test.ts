@@ -3,7 +3,7 @@ import { parseJson, shareEqualParts } from '../../src/cluster/compact.ts'
 const parse = (json: string) => parseJson(Buffer.from(json))
 
 describe('parseJson', () => {
-  it('empties the field sets of managedFields, and keeps the rest of each entry', () => {
+  it('empties the field sets of managedFields and keeps the other fields', () => {
     const entry = {
       manager: 'kubelet',
       operation: 'Update',
@@ -27,19 +27,19 @@ describe('parseJson', () => {
     expect(parse(JSON.stringify(object))).toEqual(object)
   })
 
-  it('rejects a field set that does not end', () => {
+  it('rejects a field set without an end', () => {
     expect(() => parse('{"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"}}}"')).toThrow(SyntaxError)
     expect(() => parse('{"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":"\\')).toThrow(SyntaxError)
   })
 })
 
 describe('shareEqualParts', () => {
-  it('returns the known value if both are equal, whatever the order of their keys', () => {
+  it('returns the known value if both values are equal in any key order', () => {
     const known = { a: [1, { b: null }], c: 'text' }
     expect(shareEqualParts({ c: 'text', a: [1, { b: null }] }, known)).toBe(known)
   })
 
-  it('keeps what differs, and shares the equal parts beside it', () => {
+  it('keeps different parts and shares equal parts', () => {
     const known = { labels: { app: 'web' }, list: [{ name: 'a' }, { name: 'b' }], status: 'Pending' }
     const value = { labels: { app: 'web' }, list: [{ name: 'a' }, { name: 'c' }], status: 'Running', added: true }
     const expected = structuredClone(value)
@@ -49,7 +49,7 @@ describe('shareEqualParts', () => {
     expect(shared.list[0]).toBe(known.list[0])
   })
 
-  it('does not share values with fewer fields, or of another type', () => {
+  it('does not share values with fewer fields or another type', () => {
     expect(shareEqualParts({ a: {} }, { a: { b: 1 } })).toEqual({ a: {} })
     expect(shareEqualParts({ a: [] }, { a: {} })).toEqual({ a: [] })
     expect(shareEqualParts({ a: null }, { a: {} })).toEqual({ a: null })

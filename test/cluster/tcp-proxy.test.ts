@@ -138,7 +138,7 @@ it('a slow connection delays all data and its end, in small pieces and in order'
   expect(client.pieces.length).toBeGreaterThan(1)
 })
 
-it('a connection at full speed again keeps the order of delayed data', async () => {
+it('a connection that is fast again keeps the order of delayed data', async () => {
   const client = await openAndExchange('start ')
   proxy.slow({ latencyMs: 40, pieceBytes: 100 })
   client.socket.write('slow ')
@@ -149,7 +149,7 @@ it('a connection at full speed again keeps the order of delayed data', async () 
   expect(textOf(client)).toBe('start slow fast')
 })
 
-it('counts the open connections of clients', async () => {
+it('the proxy counts the open connections of clients', async () => {
   const client = await openAndExchange('one')
   await openAndExchange('two')
   expect(proxy.connections).toBe(2)
@@ -157,7 +157,7 @@ it('counts the open connections of clients', async () => {
   await until('one is left', 5, () => proxy.connections === 1)
 })
 
-it('closes connections when the server is gone', async () => {
+it('the proxy closes connections when the server is gone', async () => {
   server.close()
   expect(await endOf(open())).toBe('closed')
 })

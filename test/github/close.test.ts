@@ -103,7 +103,7 @@ test.each<[Outcome | 'none', string, string]>([
   expect(warnings).toEqual([])
 })
 
-test('an object on GitHub that shows an outcome keeps the outcome', async () => {
+test('an object on GitHub that shows an outcome is not changed', async () => {
   const left = (await open()).filter(({ extra }) => extra !== 'comment')
   await close(left, { outcome: 'ready', title: 'Rollout ready' })
   closed = []
@@ -113,7 +113,7 @@ test('an object on GitHub that shows an outcome keeps the outcome', async () => 
   expect(closed).toEqual([])
 })
 
-test('a status that a later run of the same commit wrote is not closed', async () => {
+test('a commit status that a later run wrote is not closed', async () => {
   const left = (await open()).filter(({ extra }) => ['commit-status', 'deployment'].includes(extra))
   const later = 'https://github.com/acme/shop/actions/runs/777/job/9'
   const { repos } = octokit.rest
@@ -129,7 +129,7 @@ test('a status that a later run of the same commit wrote is not closed', async (
   expect(written.deploymentStatuses.at(-1)).toMatchObject({ state: 'in_progress' })
 })
 
-test('a request that failed temporarily is sent again, and any other failure is a warning', async () => {
+test('a request with a temporary failure is retried, and any other failure is a warning', async () => {
   const left = await open()
   const refused = new Set<string>()
   github.refuse = ({ operation }) => {

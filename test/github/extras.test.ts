@@ -143,7 +143,7 @@ const hidden = createRecord({ annotations })
 const context = createEventContext('pull_request', { pull_request: createPullRequest() })
 const show = (extra: ExtraName, record: RunRecord) => makers[extra](context).show(record, never)
 
-it('an annotation that changed what was gated stands in the description of the commit status and of the deployment', async () => {
+it('annotations that changed the gated objects are mentioned in the commit status and the deployment', async () => {
   const one = { ...hidden, annotations: annotations.slice(0, 1) }
   await show('commit-status', one)
   await show('deployment', one)
@@ -151,7 +151,7 @@ it('an annotation that changed what was gated stands in the description of the c
     expect(bodies(operation)[0]?.['description']).toMatch(/ · rollout-gate\/skip of deployment\/db$/)
 })
 
-it('an annotation that changed what was gated stands in the description also after the longest name and outcome', async () => {
+it('annotations that changed the gated objects are mentioned even after the longest name and outcome', async () => {
   const targets = [createTargetRecord({ target: createTarget({ name: 'w'.repeat(253) }) })]
   await show('commit-status', { ...hidden, targets, annotations: [`rollout-gate/skip of job/${'j'.repeat(253)}`] })
   const [{ description }] = bodies('repos/create-commit-status') as [{ description: string }]
@@ -159,7 +159,7 @@ it('an annotation that changed what was gated stands in the description also aft
   expect(description.length).toBeLessThanOrEqual(140)
 })
 
-it('an annotation that changed what was gated stands in the comment, also where the summary is too long', async () => {
+it('annotations that changed the gated objects are mentioned in the comment even if the summary is too long', async () => {
   await show('comment', hidden)
   expect(bodies('issues/create-comment')[0]?.['body']).toContain('- rollout-gate/skip of deployment/db')
   expect(limitedSummary(hidden, shareOf(context), 300)).toContain('2 annotations change what is gated')
@@ -209,7 +209,7 @@ it.each(Object.entries(records))('all extras show the test record %s', async (_,
   expect(String(status?.['description'] ?? '').length).toBeLessThanOrEqual(140)
 })
 
-test("a record that exceeds GitHub's limits is shortened for each", async () => {
+test('a record that exceeds a limit of GitHub is shortened for each extra', async () => {
   const context = createEventContext('pull_request', { pull_request: createPullRequest() })
   const text = Array.from({ length: 3_000 }, (_, line) => `line ${line} of a log that somebody wrote`).join('\n')
   const failed = createTargetRecord({
@@ -229,7 +229,7 @@ test("a record that exceeds GitHub's limits is shortened for each", async () => 
   expect(lengths[1]).toBe(140)
 })
 
-it('the deployment has the environment of the inputs, which is transient on a pull request', async () => {
+it('the deployment has the environment of the inputs, and is transient on a pull request', async () => {
   const settings = { ...deployment, environment: 'preview/pr-12' }
   const onPullRequest = createEventContext('pull_request', { pull_request: createPullRequest() })
   for (const context of [createContext(), onPullRequest])
@@ -256,14 +256,14 @@ it.each([
   expect(latest).toEqual([state, 'success'])
 })
 
-it('the deployment is not created when no cluster was reached', async () => {
+it('no deployment is created if no cluster was reached', async () => {
   await makers
     .deployment(createContext())
     .show({ ...ended('misconfigured'), cluster: { context: '', version: '' }, targets: [] }, never)
   expect(github.requests).toEqual([])
 })
 
-it('the deployment is not created twice when only its status could not be written', async () => {
+it('no second deployment is created if only its status could not be written', async () => {
   const extra = makers.deployment(createContext())
   github.refuse = ({ operation }) => (operation.endsWith('status') ? { status: 500 } : undefined)
   await expect(extra.show(createRecord(), never)).rejects.toThrow()
@@ -291,15 +291,15 @@ it.each([
   expect(environmentName(record)).toBe(name)
 })
 
-describe('comments', () => {
-  it('the comment has a marker that no name can break out of, different for each gate', () => {
+describe('comments on pull requests', () => {
+  it('have a marker that is different for each gate and that no name can break', () => {
     const hostile = commentMarker('--> <script>')
     expect(hostile).toMatch(/^<!-- rollout-gate [0-9a-f]{16} -->$/)
     expect(hostile).not.toBe(commentMarker('Rollout'))
     expect(hostile).toBe(commentMarker('--> <script>'))
   })
 
-  it('the comment begins with its marker and ends with the gate and the commit', () => {
+  it('begin with the marker and end with the gate and the commit', () => {
     const body = commentBody(createRecord(), { ...shareOf(createContext()), name: 'Rollout of deploy/*web*' })
     expect(body.startsWith(`${commentMarker('Rollout of deploy/*web*')}\n### ✅`)).toBe(true)
     expect(body.split('\n').at(-2)).toBe(
@@ -352,7 +352,7 @@ describe('comments', () => {
     expect(github.requests.at(-1)?.operation).toBe('issues/create-comment')
   })
 
-  it('the comment goes to the pull request that was merged as the commit when none is open', async () => {
+  it('go to the merged pull request of the commit if no pull request is open', async () => {
     const merged = { state: 'closed', head: { sha: headSha } }
     const pulls = [
       { ...merged, number: 1, merged_at: null, merge_commit_sha: githubSha },
@@ -363,7 +363,7 @@ describe('comments', () => {
     expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/2/comments')
   })
 
-  it('the comment is not written when no pull request belongs to the commit; one notice reports it', async () => {
+  it('are not written if no pull request belongs to the commit, with one notice', async () => {
     github.handlers.set('repos/list-pull-requests-associated-with-commit', () => ({ status: 200, body: [] }))
     const extra = makers.comment(createContext())
     await extra.show(open(), never)
@@ -390,7 +390,7 @@ it.each(eventContexts)(
 const answer = (operation: string, body: unknown) => github.handlers.set(operation, () => ({ status: 200, body }))
 const operations = () => github.requests.map(({ operation }) => operation)
 
-it('the origin of a comment on an issue has no pull request, not even that of the default branch', async () => {
+it('a comment on an issue has no pull request', async () => {
   const context = createIssueComment(false)
   await makers.comment(context).show(createRecord(), never)
   expect(github.requests).toEqual([])
@@ -415,7 +415,7 @@ it.each([
   expect(github.requests.at(-1)?.path).toBe(`/api/v3/repos/acme/shop/issues/${number}/comments`)
 })
 
-it('the pull request of a fork is searched by the commit if the branch has none', async () => {
+it('the pull request of a fork is found by the commit if its branch has none', async () => {
   answer('pulls/list', [])
   answer('repos/list-pull-requests-associated-with-commit', [])
   await makers.comment(createForkRun()).show(createRecord(), never)
@@ -423,7 +423,7 @@ it('the pull request of a fork is searched by the commit if the branch has none'
   expect(notices).toHaveLength(1)
 })
 
-it('the pull request of a commit whose look-up failed for a while is looked up again', async () => {
+it('the pull request of a commit is looked up again after a temporary failure', async () => {
   const extra = makers.comment(createContext())
   github.refuse = () => ({ status: 502 })
   await expect(extra.show(createRecord(), never)).rejects.toThrow()
@@ -433,12 +433,12 @@ it('the pull request of a commit whose look-up failed for a while is looked up a
   expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
 })
 
-it('the origin without the number of the job links to the attempt of the run', () => {
+it('without the job number, the link leads to the attempt of the run', () => {
   const origin = new Origin(octokit, readRun(createContext()))
   expect(origin.logUrl).toBe('https://github.com/acme/shop/actions/runs/77/attempts/2')
 })
 
-it('a comment that was deleted is created anew by the update after the one that failed', async () => {
+it('a deleted comment is created again by the second update', async () => {
   const written = storeWrites(github)
   const extra = makers.comment(createEventContext('pull_request', { pull_request: createPullRequest() }))
   await extra.show(open(), never)
@@ -449,7 +449,7 @@ it('a comment that was deleted is created anew by the update after the one that 
   expect(opened.map(({ id }) => id)).toEqual([1, 2])
 })
 
-describe('objects of earlier steps and attempts', () => {
+describe('an object of an earlier step or attempt', () => {
   let written: StoredWrites
   const attempt = (number: number) => createContext({ GITHUB_RUN_ATTEMPT: String(number) })
 
@@ -466,7 +466,7 @@ describe('objects of earlier steps and attempts', () => {
     })
   }
 
-  it('a deployment whose response was lost is found, and not created twice', async () => {
+  it('is found if it is a deployment whose response was lost', async () => {
     const extra = makers.deployment(createContext())
     const operation = 'repos/create-deployment'
     const store = github.handlers.get(operation)
@@ -477,13 +477,13 @@ describe('objects of earlier steps and attempts', () => {
     expect(written.deployments).toHaveLength(1)
   })
 
-  it('a deployment of an earlier step of this attempt is updated, and none is created', async () => {
+  it('is updated if it is a deployment of this attempt', async () => {
     await makers.deployment(createContext()).show(open(), never)
     await makers.deployment(createContext()).show(createRecord(), never)
     expect(written.deployments).toHaveLength(1)
   })
 
-  it('the deployment of another run, of another attempt or of another gate is not updated', async () => {
+  it('is not updated if it is a deployment of another run, attempt or gate', async () => {
     await makers.deployment(createContext({ GITHUB_RUN_ID: '78' })).show(open(), never)
     await makers.deployment(attempt(1)).show(createRecord(), never)
     await new DeploymentStatus({ ...shareOf(attempt(2)), name: 'Another gate' }, deployment).show(open(), never)
@@ -491,7 +491,7 @@ describe('objects of earlier steps and attempts', () => {
     expect(written.deployments).toHaveLength(4)
   })
 
-  it('an attempt ends what an earlier one left in progress, and nothing of another run', async () => {
+  it('is ended if an earlier attempt of this run left it in progress', async () => {
     await makers.deployment(attempt(1)).show(open(), never)
     await makers.deployment(createContext({ GITHUB_RUN_ID: '76', GITHUB_RUN_ATTEMPT: '1' })).show(open(), never)
     await makers.deployment(attempt(2)).show(open(), never)
@@ -505,10 +505,10 @@ describe('objects of earlier steps and attempts', () => {
   })
 })
 
-describe('opened objects', () => {
+describe('the objects of an extra', () => {
   const context = createEventContext('pull_request', { pull_request: createPullRequest() })
 
-  it('what an extra writes to is reported with each update', async () => {
+  it('are reported with each update', async () => {
     storeWrites(github)
     for (const each of extraNames) {
       const extra = makers[each](context)
@@ -520,7 +520,7 @@ describe('opened objects', () => {
     )
   })
 
-  it('what an extra writes to is reported for a comment of an earlier run and for the deployment of the event', async () => {
+  it('are reported for a comment of an earlier run and for the deployment of the event', async () => {
     storeWrites(github)
     await makers.comment(context).show(createRecord(), never)
     await makers.comment(context).show(createRecord(), never)
@@ -610,7 +610,7 @@ it.each(extraNames)('a failed request for %s with a rejected token is reported w
   expect(words).not.toContain('ghs_0123')
 })
 
-it('an error that does not come from GitHub is an invalid request, with the message of the error as the cause', () => {
+it('an error that GitHub did not return is reported as an invalid request with its message', () => {
   expect(readFailure(new TypeError('x is undefined'), now)).toMatchObject({
     type: 'invalid',
     cause: 'x is undefined',

@@ -20,7 +20,7 @@ it.each(titled(rows<[string, Record<string, string>, string]>(data, 'gateName of
   },
 )
 
-it('gateName replaces more than three names by their hash', () => {
+it('gateName replaces more than three resource names by a hash', () => {
   expect(nameOf('deploy/a deploy/b deploy/c deploy/d', { namespace: 'shop' })).toMatch(
     /^Rollout in shop \(Deploy \/ production\) \[[0-9a-f]{6}\]$/,
   )
@@ -76,12 +76,12 @@ it.each(rows<[string, string, string]>(data, 'gates with the same name'))(
   },
 )
 
-it('gateName leaves out what is unknown', () => {
+it('gateName omits unknown parts', () => {
   expect(gateName({ workflow: '', job: '' }, parseInputs({}))).toBe('Rollout')
   expect(gateName({ workflow: '', job: 'deploy' }, parseInputs({ namespace: 'shop' }))).toBe('Rollout in shop (deploy)')
 })
 
-it('gateName is one line of at most 200 characters', () => {
+it('gateName has one line of at most 200 characters', () => {
   const name = gateName({ workflow: `a\n${'x'.repeat(300)}`, job: 'b' }, parseInputs({}))
   expect(name).toHaveLength(200)
   expect(name).toMatch(/^Rollout \(a x.* \[[0-9a-f]{6}\]$/)
@@ -93,7 +93,7 @@ describe('limitedSummary', () => {
   const origin = new Origin(null as never, readWorkflowRun(variables, payload, { sha: headSha }), '501')
   const shared = { origin, name: 'Rollout', tracked: new Map() }
 
-  it('is the job summary when that fits, then the gate, the commit and the log', () => {
+  it('is the job summary with the gate, the commit and the log if it fits', () => {
     const lines = limitedSummary(createRecord(), shared, 65_535).split('\n')
     expect(lines[0]).toBe('### ✅ Rollout ready in 31 s · deployment/web')
     expect(lines.at(-2)).toBe(
@@ -101,7 +101,7 @@ describe('limitedSummary', () => {
     )
   })
 
-  it('is one sentence when nothing else fits, with the log', () => {
+  it('is one sentence with a link to the log if nothing else fits', () => {
     const message = Array.from({ length: 2_000 }, (_, line) => `resources, line ${line}: ${'$'.repeat(50)}`).join('\n')
     const verdict = { outcome: 'misconfigured', reason: 'input-invalid', message } as const
     const record = createRecord({ targets: [], entries: [], verdict })

@@ -105,7 +105,7 @@ it.each(rows<[string, readonly string[], readonly string[], readonly string[], b
   },
 )
 
-it('progress on GitHub of a long rollout is shown less and less often', async () => {
+it('of a long rollout is shown less and less often', async () => {
   const { shown } = await showAfter(['begins', 'passes 600 updating'])
   const moments = shown.map((each) => Number.parseInt(each, 10))
   expect(moments.slice(0, 3)).toEqual([0, 15, 30])
@@ -114,7 +114,7 @@ it('progress on GitHub of a long rollout is shown less and less often', async ()
   expect(moments.length).toBeLessThan(30)
 })
 
-it('progress on GitHub is not shown once there is a verdict', async () => {
+it('is not shown after the verdict', async () => {
   const { clock, extra, extras, pass } = setUp()
   extras.start(() => createRecord())
   clock.advance(0)
@@ -122,7 +122,7 @@ it('progress on GitHub is not shown once there is a verdict', async () => {
   expect(extra.shown).toEqual([])
 })
 
-it('the outcome on GitHub waits for an update under way, so that nothing is created twice', async () => {
+it('waits for a running update so that nothing is created twice', async () => {
   const { begin, extra, extras, job, pass } = setUp()
   const made = Promise.withResolvers<void>()
   extra.answer = () => made.promise

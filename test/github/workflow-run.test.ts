@@ -36,11 +36,11 @@ it.each(eventContexts)(
   },
 )
 
-it('a run for a comment on an issue has no pull request, and must not search for one', () => {
+it('a run for a comment on an issue has no pull request', () => {
   expect(readRun(createIssueComment(false))).toMatchObject({ headSha: githubSha, pullRequest: 'none' })
 })
 
-it('a run for a fork has the branch by which the pull request is found', () => {
+it('a run for a fork has the branch of its pull request', () => {
   expect(readRun(createForkRun())).toMatchObject({ headSha, pullRequest: undefined, forkBranch: 'jo:topic' })
 })
 
@@ -104,7 +104,7 @@ it.each(eventContexts)(
   },
 )
 
-it('the run is on the server of the runner, with its attempt', () => {
+it('the run has the server of the runner and its attempt', () => {
   const context = createContext({ GITHUB_SERVER_URL: 'https://github.acme.example' })
   const repositoryUrl = 'https://github.acme.example/acme/shop'
   expect(readRun(context)).toMatchObject({ repositoryUrl, runId: 77, attempt: 2 })
@@ -114,7 +114,7 @@ it.each(['GITHUB_REPOSITORY', 'GITHUB_SHA'])('the run names the missing variable
   expect(() => readRun(createContext({ [name]: '' }))).toThrow(`${name} is not set.`)
 })
 
-describe('the commit in the workspace of a run', () => {
+describe('the checked-out commit of a run', () => {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-'))
   afterAll(() => rmSync(folder, { recursive: true }))
 
