@@ -23,7 +23,8 @@ export async function runAction(): Promise<void> {
   prepareProcess()
   limitHeap()
   await run('gate')
-  exitOnceWritten()
+  // Exits once all output is written. Otherwise Node would first free its memory, and wait for open connections.
+  process.stderr.write('', () => process.stdout.write('', () => process.exit()))
 }
 
 /** Merges the reports of gates. */
@@ -43,11 +44,6 @@ export async function runCli(): Promise<void> {
   prepareProcess()
   limitHeap()
   await (await import('./cli/main.ts')).runCli()
-}
-
-/** Exits once all output is written. Otherwise Node would first free its memory, and wait for open connections. */
-function exitOnceWritten(): void {
-  process.stderr.write('', () => process.stdout.write('', () => process.exit()))
 }
 
 /** The maximum size of the heap's young generation. A larger one keeps garbage longer, and collects it no faster. */

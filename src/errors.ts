@@ -104,9 +104,14 @@ export function quote(text: string): string {
   return `"${cutText(text, 80)}"`
 }
 
-/** The start of a long text, which then ends in `…`. Redaction finds a part of a secret only before this mark. */
-export function cutText(text: string, limit: number): string {
-  return text.length > limit ? `${text.slice(0, limit)}…` : text
+/**
+ * A text of at most `limit` characters. A longer text ends in `…`: redaction finds a part of a secret only before it.
+ * @param isCut whether the text is already incomplete
+ */
+export function cutText(text: string, limit: number, isCut = false): string {
+  if (text.length <= limit && !isCut) return text
+  // The cut may leave half a character (a lone surrogate).
+  return `${text.slice(0, limit - 1).replace(/\p{Cs}$/u, '')}…`
 }
 
 /** A mistake with the reason for the outcome; by default `input-invalid`. */

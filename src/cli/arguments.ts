@@ -218,7 +218,9 @@ class ArgumentReader {
     const [line = '', ...further] = word.split(/[\r\n]/)
     if (further.length > 0) this.#mistakes.push({ input: line, message: lineBreak })
     const last = this.#references.at(-1)
-    if (last !== undefined && canTakeMoreNames(last) && !/^!|^-$|[/\s]/.test(line)) last.push(line)
+    // The word may be another name of the same kind, as in `deploy web api`.
+    const takesNames = last !== undefined && !/^-$|[/\s]/.test(last[0] ?? '')
+    if (takesNames && !/^!|^-$|[/\s]/.test(line)) last.push(line)
     else this.#references.push([line])
   }
 
@@ -276,11 +278,6 @@ class ArgumentReader {
     if (!referenceOptionsOf(this.#grammar).includes(name)) return 'Keep one of them.'
     return "It stands for all references. One with a value of its own is written in quotes: 'job/migrate --timeout=20m'."
   }
-}
-
-/** Whether the next word may be another name of the same kind, as in `deploy web api`. */
-function canTakeMoreNames([kind = '']: readonly string[]): boolean {
-  return kind !== '-' && !/[/\s]/.test(kind)
 }
 
 function switchValue(choices: readonly string[], isNegated: boolean): string {

@@ -301,7 +301,12 @@ export function renderCommandHelp(program: string, command: Command): string {
     ...(command.takes === 'references' ? ['', ...wrapWords(ofReferences, helpWidth)] : []),
     '',
     'Flags:',
-    ...twoColumns(flags.map((flag) => [flagUsage(flag), describeFlag(flag)])),
+    ...twoColumns(
+      flags.map((flag) => [
+        flagUsage(flag),
+        flag.default ? `${flag.description} Default: ${flag.default}.` : flag.description,
+      ]),
+    ),
   )
 }
 
@@ -310,10 +315,6 @@ function flagUsage({ name, short, value, choices }: Flag): string {
   const takes = value !== undefined ? `=${value}` : choices?.includes('auto') ? `=${choices.join('|')}` : ''
   const shown = choices?.[0] === 'true' ? `[no-]${name}` : name
   return `${short === undefined ? '    ' : `-${short}, `}--${shown}${takes}`
-}
-
-function describeFlag({ description, default: fallback }: Flag): string {
-  return fallback ? `${description} Default: ${fallback}.` : description
 }
 
 /** The lines of a table with two columns. If the first cell of a row is too wide, the second is on the next line. */

@@ -1,6 +1,6 @@
 import { quote, UserError } from '../errors.ts'
 import { knownKinds } from '../lifecycle/rules.ts'
-import { type Arguments, type Flag, type Grammar, helpFlag, readArguments, referenceFlagsOf } from './arguments.ts'
+import { type Arguments, type Grammar, helpFlag, readArguments, referenceFlagsOf } from './arguments.ts'
 import { type CommandContext, endWithMistakes, printLines } from './output.ts'
 
 /* Completes words in a shell: prints the scripts for shells, and the candidates for a word. */
@@ -96,17 +96,14 @@ function candidatesFor(
   if (command.name === 'completion') return shells
   const flags = [...referenceFlagsOf(command), ...command.flags.filter(({ hidden }) => !hidden), helpFlag]
   const inline = /^(--?[\w-]+)=/.exec(current)?.[1]
-  const flag = findFlag(flags, inline ?? before.at(-1) ?? '')
+  const written = inline ?? before.at(-1) ?? ''
+  const flag = flags.find((each) => [`--${each.name}`, each.short && `-${each.short}`].includes(written))
   if (flag !== undefined && (inline !== undefined || flag.value !== undefined)) {
     const values = flag.choices ?? []
     return inline === undefined ? values : values.map((value) => `${inline}=${value}`)
   }
   if (current.startsWith('-')) return flags.map((each) => `--${each.name}${each.value === undefined ? '' : '='}`)
   return command.takes === 'references' ? kindCandidates(current, readArguments(before, command)) : []
-}
-
-function findFlag(flags: readonly Flag[], written: string): Flag | undefined {
-  return flags.find(({ name, short }) => written === `--${name}` || (short !== undefined && written === `-${short}`))
 }
 
 /** The kinds: `deployment/`. None if the word is a name, after a kind without a slash: only the cluster has names. */

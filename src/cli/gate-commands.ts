@@ -98,13 +98,6 @@ export function record(args: Arguments, context: CommandContext): Promise<number
   })
 }
 
-interface ReplayOptions {
-  readonly args: Arguments
-  /** Values of inputs that replace the recorded values. */
-  readonly overrides: Readonly<Record<string, string>>
-  readonly isJson: boolean
-}
-
 /** `replay`: prints the verdict of each recording in order. Returns the highest exit code. */
 export async function replay(args: Arguments, context: CommandContext): Promise<number> {
   const { flags, files } = args
@@ -112,25 +105,27 @@ export async function replay(args: Arguments, context: CommandContext): Promise<
   const mistakes = [...readInputs(overrides).mistakes.map(nameFlagInMistakes(args)), ...args.mistakes]
   if (files.length === 0) mistakes.push({ input: 'FILE', message: 'Name the recording to replay.' })
   if (mistakes.length > 0) return endWithMistakes(new UserError(mistakes), context)
-  const options = { args, overrides, isJson: flags.has('json') }
   let worst = 0
   for (const [index, file] of files.entries()) {
     if (context.cancelled.aborted) break
-    if (files.length > 1 && !options.isJson) {
+    if (files.length > 1 && !flags.has('json')) {
       if (index > 0) context.stdout.write('\n')
       printMessage(context.stdout, `${file}:`)
     }
-    worst = Math.max(worst, await replayFile(file, options, context))
+    worst = Math.max(worst, await replayFile(file, args, overrides, context))
   }
   return worst
 }
 
+/** @param overrides values of inputs that replace the recorded values */
 async function replayFile(
   file: string,
-  { args, overrides, isJson }: ReplayOptions,
+  args: Arguments,
+  overrides: Readonly<Record<string, string>>,
   context: CommandContext,
 ): Promise<number> {
   const { stdout, stderr, cancelled, secrets } = context
+  const isJson = args.flags.has('json')
   const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
   const common = { purpose: 'gate', secrets, cancelled, warn, usesFlags: true } as const
   // Loaded on use, so that other commands start faster.

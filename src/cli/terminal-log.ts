@@ -127,6 +127,11 @@ export function renderState(record: RunRecord, layout: StateLayout): string[] {
   const { targets, startedAt, finishedAt: now } = record
   const { timeout } = timeoutTexts(record, targets)
   const { names, rows } = layout
+  const [first] = targets
+  const outcomes =
+    first !== undefined && targets.length === 1
+      ? outcomeLabels[first.outcome].verb
+      : `${targets.length} targets: ${outcomeCountsText(targets)}`
   const open = targets.flatMap((target, index) =>
     target.outcome === 'progressing' ? [{ target, name: names[index] ?? '' }] : [],
   )
@@ -137,7 +142,7 @@ export function renderState(record: RunRecord, layout: StateLayout): string[] {
     line(
       0,
       { text: formatElapsed(now - startedAt), style: 'bold' },
-      ` ${outcomesText(targets)}${timeout === 'off' ? '' : ` · timeout ${timeout}`}`,
+      ` ${outcomes}${timeout === 'off' ? '' : ` · timeout ${timeout}`}`,
     ),
     ...shown.map(({ target, name }) =>
       line(
@@ -168,11 +173,4 @@ function progressSpans({ milestones, message, problems }: TargetRecord, { starte
   if (problem !== undefined)
     spans.push({ text: ` ${problem.reason}${problem.count > 1 ? ` ×${problem.count}` : ''}`, style: 'yellow' })
   return [...spans, { text: ` ${message}` }]
-}
-
-/** The number of targets by outcome: `3 targets: 1 ready, 2 in progress`. For a single target, its outcome. */
-function outcomesText(targets: readonly TargetRecord[]): string {
-  const [only, ...others] = targets
-  if (only !== undefined && others.length === 0) return outcomeLabels[only.outcome].verb
-  return `${targets.length} targets: ${outcomeCountsText(targets)}`
 }

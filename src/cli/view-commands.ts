@@ -36,10 +36,8 @@ import {
 
 /* The commands that show objects, and run no gate: `why`, `trace`, `status`, `changes`. */
 
-interface ShowOptions extends Pick<RunOptions, 'findReferences'>, Pick<InputOptions, 'needsReference' | 'isReported'> {
+interface ShowOptions extends Pick<RunOptions, 'findReferences'>, Omit<InputOptions, 'isOffline'> {
   readonly purpose: 'single-check' | 'view'
-  /** Mistakes that the command has found in its flags. */
-  readonly mistakes?: readonly Mistake[]
 }
 
 /**
@@ -117,9 +115,12 @@ export function why(args: Arguments, context: CommandContext): Promise<number> {
   const { flags } = args
   const { cancelled, stdout } = context
   const isJson = flags.has('json')
+  const message =
+    'It stands for everything in all namespaces. Leave the references out, or name their namespace with -n.'
+  const isAmbiguous = flags.has('all-namespaces') && args.references.length > 0
   const options = {
     purpose: 'single-check',
-    mistakes: flagMistakes(args),
+    mistakes: isAmbiguous ? [{ input: flagAsWritten(args, 'all-namespaces'), message }] : [],
     needsReference: false,
     isReported: isJson,
     findReferences: createNamespaceFinder(args),
@@ -131,13 +132,6 @@ export function why(args: Arguments, context: CommandContext): Promise<number> {
     else printLines(stdout, renderSingleCheck(record, logStyle(stdout, flags, context)))
     return record.outcome === 'progressing' || record.outcome === 'ready' ? 0 : 1
   })
-}
-
-function flagMistakes(args: Arguments): readonly Mistake[] {
-  if (!args.flags.has('all-namespaces') || args.references.length === 0) return []
-  const message =
-    'It stands for everything in all namespaces. Leave the references out, or name their namespace with -n.'
-  return [{ input: flagAsWritten(args, 'all-namespaces'), message }]
 }
 
 /** Returns a function that finds all objects of the namespace (or of all namespaces), if the user names none. */

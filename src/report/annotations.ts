@@ -1,9 +1,10 @@
+import { cutText } from '../errors.ts'
 import type { RunRecord } from '../gate/run-record.ts'
 import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxAnnotations } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { cutText, safeLine, safeLines } from './escape.ts'
+import { safeLine, safeLines } from './escape.ts'
 import {
   decidingTarget,
   endDetails,

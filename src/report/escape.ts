@@ -1,4 +1,5 @@
 import { visibleText } from '../cluster/decoded-text.ts'
+import { cutText } from '../errors.ts'
 import { shortenMiddle } from '../reasons/wording.ts'
 
 /**
@@ -159,13 +160,6 @@ function escapeMarkdownPart(text: string): string {
 /** Prevents mentions, issue references, links and emoji: GitHub looks for them in the rendered text. */
 function breakMentions(text: string): string {
   return text.replace(/@(?=\w)|#(?=\d)|\bGH-(?=\d)|:(?=\/\/)|:(?=[\w+-]+:)|\bwww(?=\.)/gi, `$&${zeroWidthSpace}`)
-}
-
-/** Cuts a text to a length, and appends `…`. @param isCut whether the text is already incomplete */
-export function cutText(text: string, limit: number, isCut = false): string {
-  if (text.length <= limit && !isCut) return text
-  // The cut may leave half a character (a lone surrogate).
-  return `${text.slice(0, limit - 1).replace(/\p{Cs}/gu, '')}…`
 }
 
 /** Breaks a text into lines between words. A word that is longer than a line has its own line. */

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
 import { duration } from '../duration.ts'
+import { cutText } from '../errors.ts'
 import { safeLine, wrapWords } from '../report/escape.ts'
 
 /* The styled lines that all views consist of, and their text for a terminal. */
@@ -71,7 +72,7 @@ export function paintLine(
     const isLast = index === spans.length - 1
     const shown = safeLine(redact(span.text))
     const full = isLast ? shown : `${shown.padEnd(span.width ?? 0)}${span.isJoined ? '' : ' '}`
-    const piece = cutToWidth(full, left)
+    const piece = full.trimEnd().length <= left ? full.slice(0, left) : cutText(full, left)
     left -= piece.length
     // With validation, `styleText` would omit colours if stdout is no terminal. Here `color` decides.
     text += span.style !== undefined && color ? styleText(span.style, piece, { validateStream: false }) : piece
@@ -83,11 +84,6 @@ export function paintLine(
 export function stableText(lines: readonly Line[]): string {
   const texts = lines.map(({ spans }) => spans.filter(({ isVolatile }) => !isVolatile).map(({ text }) => text))
   return JSON.stringify(texts.filter((ofLine) => ofLine.length > 0))
-}
-
-function cutToWidth(text: string, limit: number): string {
-  if (text.trimEnd().length <= limit) return text.slice(0, limit)
-  return `${text.slice(0, Math.max(0, limit - 1)).replace(/\p{Cs}$/u, '')}…`
 }
 
 /** The mark before a text: done, in progress, warning, failed, or a dot without meaning. */

@@ -124,17 +124,13 @@ function describeContainerState({ status, isInit, runsOnce }: PodContainer): rea
     if (exitCode === 0 && runsOnce) return ['✓', 'done (exit code 0)']
     return ['✗', `ended with exit code ${exitCode ?? '?'}${exitReason(reason)}`]
   }
-  return describeWaiting(state.waiting?.reason ?? '', state.waiting?.message)
+  const { reason = '', message } = state.waiting ?? {}
+  const as = Object.hasOwn(waitingMarks, reason) ? waitingMarks[reason] : undefined
+  return [as ?? '✗', [reason || 'not started', message].filter(Boolean).join(': ')]
 }
 
 /** The marks for the kubelet's reasons for a waiting container that may still start. Any other reason is a failure. */
 const waitingMarks: Readonly<Record<string, Mark>> = { '': '·', PodInitializing: '·', ContainerCreating: '…' }
-
-/** The state of a waiting container, from the kubelet's reason and message. */
-function describeWaiting(reason: string, message: string | undefined): readonly [Mark, string] {
-  const as = Object.hasOwn(waitingMarks, reason) ? waitingMarks[reason] : undefined
-  return [as ?? '✗', [reason || 'not started', message].filter(Boolean).join(': ')]
-}
 
 function probeLines({ container, status, failedProbes }: ContainerView): readonly Line[] {
   const isRunning = status?.state?.running !== undefined

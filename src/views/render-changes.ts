@@ -13,11 +13,11 @@ import { dim, emptyLine, type Line, line } from './line.ts'
 
 /** A change as lines: time, object, author, and YAML. After the first change of an object, only the differences. */
 export function changeLines(change: ObjectChange, startedAt: number): readonly Line[] {
-  const { before, after, type } = change
+  const { object, before, after, type } = change
   const head = line(
     0,
     dim(elapsedColumn(change.at - startedAt)),
-    { text: objectName(change), style: 'bold' },
+    { text: displayName({ ...object, name: object.metadata.name }), style: 'bold' },
     { text: describeChange(change), style: type === 'DELETED' ? 'red' : type === 'ADDED' ? 'green' : 'yellow' },
     change.by === undefined ? undefined : `by ${change.by}`,
   )
@@ -66,10 +66,6 @@ function elapsedColumn(ms: number): string {
   return `${formatElapsed(tenths * 100)}.${tenths % 10}`.padStart(7)
 }
 
-function objectName({ object }: ObjectChange): string {
-  return displayName({ ...object, name: object.metadata.name })
-}
-
 function describeChange({ type, existedBefore, before, after }: ObjectChange): string {
   if (type === 'ADDED') return existedBefore ? 'as it is' : 'created'
   if (type === 'DELETED') return 'deleted'
@@ -80,13 +76,10 @@ function describeChange({ type, existedBefore, before, after }: ObjectChange): s
 
 function bodyLines(before: unknown, after: unknown): readonly Line[] {
   if (after === undefined) return []
-  if (before === undefined) return yamlLines(after).map((text) => line(9, text))
-  return differenceLines(before, after)
-}
-
-/** The lines of a value as YAML. Long strings are not folded. */
-function yamlLines(value: unknown): readonly string[] {
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, singleQuote: true }).trimEnd().split('\n')
+  if (before !== undefined) return differenceLines(before, after)
+  // With `lineWidth: 0`, long strings are not folded.
+  const yaml = stringify(after, { lineWidth: 0, aliasDuplicateObjects: false, singleQuote: true }).trimEnd()
+  return yaml.split('\n').map((text) => line(9, text))
 }
 
 /** The fields that differ: old values after `-`, new values after `+`. */

@@ -116,16 +116,18 @@ export function renderSingleCheck(
   const wayBack = wayBackLines(record)
   const bad = named.filter(({ target }) => isFailing(target))
   const open = named.filter(({ target }) => target.outcome === 'progressing')
+  // "stalled" would be wrong, because no timeout has passed.
+  const verbOf = (outcome: TargetOutcome) => (outcome === 'stalled' ? 'not ready' : outcomeLabels[outcome].verb)
   const parts = [
     ...(cluster.context === '' ? [] : [`context ${safeLine(cluster.context)}`]),
     `${counted(targets.length, 'resource')}${namespaceText(targets)}`,
-    ...(targets.length === 0 ? [] : [outcomeCounts(targets)]),
+    ...(targets.length === 0 ? [] : [outcomeCountsText(targets, verbOf)]),
   ]
   return [
     parts.join(' · '),
     ...bad.flatMap(({ target, waiting }) => [
       ...renderEvidence(
-        singleTargetRecord(record, target),
+        { ...record, ...openConclusion, targets: [target] },
         layoutLog({ ...record, targets: [target] }, { ...options, times: false }),
       ),
       ...(waiting === '' ? [] : [`  ${safeLine(waiting)}`]),
@@ -135,14 +137,4 @@ export function renderSingleCheck(
     ...(open.length === 0 || bad.length === 0 ? [] : ['']),
     ...open.map(({ target, name }) => `… ${safeLine(name)} ${safeLine(target.message)}`),
   ]
-}
-
-/** `1 failed, 2 not ready, 9 ready`: "stalled" would be wrong, because no timeout has passed. */
-function outcomeCounts(targets: readonly TargetRecord[]): string {
-  return outcomeCountsText(targets, (outcome) => (outcome === 'stalled' ? 'not ready' : outcomeLabels[outcome].verb))
-}
-
-/** A record that contains only this target. */
-function singleTargetRecord(record: RunRecord, { causedBy: _, ...target }: TargetRecord): RunRecord {
-  return { ...record, ...openConclusion, targets: [target] }
 }
