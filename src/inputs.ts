@@ -197,13 +197,12 @@ function parseExpectedImages(text: string, addMistake: AddMistake): ExpectedImag
   return Object.fromEntries(expected)
 }
 
-const gateName = pattern(/^\P{Cc}{1,200}$/u, 'a name: one line of at most 200 characters')
 const commitId = pattern(
   /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i,
   'the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id',
 )
 /** GitHub rejects other names of environments. */
-const environmentName = pattern(
+const environmentPattern = pattern(
   /^[^'"`,;\\\p{Cc}]{1,255}$/u,
   'the name of an environment: one line of at most 255 characters, none of them \' " ` , ; or \\',
 )
@@ -469,7 +468,7 @@ const definitions = {
       'Where the rollout is shown on GitHub, live: any of `commit-status`, `deployment` and `comment`, separated by commas or line breaks.',
     details: `\`commit-status\` is one line with a link to the log (permission \`${knownExtras['commit-status'].permission}\`): a branch rule can require it by its name. \`deployment\` is the status of the deployment that triggered the workflow, else of a new one (\`${knownExtras.deployment.permission}\`); a merge creates none. \`comment\` is one comment on the pull request (\`${knownExtras.comment.permission}\`). Needs \`github-token\`. Default: none.`,
   }),
-  name: defineInput(gateName, {
+  name: defineInput(pattern(/^\P{Cc}{1,200}$/u, 'a name: one line of at most 200 characters'), {
     name: 'name',
     ...forGitHub,
     description: 'The name of the gate on GitHub: of its commit status and its comment.',
@@ -482,7 +481,7 @@ const definitions = {
     description: 'The commit that the commit status and the deployment belong to, as a full id.',
     details: 'Default: the commit of the event, for a pull request its head, else `GITHUB_SHA`.',
   }),
-  environment: defineInput(environmentName, {
+  environment: defineInput(environmentPattern, {
     name: 'environment',
     ...forGitHub,
     actions: ['gate'],

@@ -111,7 +111,10 @@ export async function findTrackedFiles(
   })
   const checkouts = [...Map.groupBy(found, ({ root }) => root)].map(async ([root, inside]) => {
     const paths = inside.map(({ path }) => path.split(sep).join('/'))
-    const [head, ...types] = await readGitObjects(root, ['HEAD', ...paths.map((path) => `HEAD:${path}`)], env)
+    // Git prints the name and type of each object: `0123abc blob`.
+    const args = ['cat-file', '--batch-check=%(objectname) %(objecttype)']
+    const names = ['HEAD\n', ...paths.map((path) => `HEAD:${path}\n`)].join('')
+    const [head, ...types] = await runGit(root, args, env, names)
     if (head === undefined) return []
     const [commit = ''] = head.split(' ')
     const isLinked = repository.commits.includes(commit)
@@ -165,12 +168,6 @@ export async function findCommitsAround(
   ])
   const isCommit = (line: string) => line !== '' && line !== commit
   return { older: older.filter(isCommit), newer: newer.filter(isCommit) }
-}
-
-/** The name and type of each git object: `0123abc blob`. Empty if git fails. */
-function readGitObjects(root: string, names: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly string[]> {
-  const args = ['cat-file', '--batch-check=%(objectname) %(objecttype)']
-  return runGit(root, args, env, names.map((name) => `${name}\n`).join(''))
 }
 
 /** The lines that a git command prints; none if it fails. The command must only read. */

@@ -52,7 +52,12 @@ export class Comment implements Extra {
     for (let page = 1; ; page++) {
       const request = { ...repositoryRequest(origin.run, signal), issue_number, per_page: pageSize, page }
       const { data } = await octokit.rest.issues.listComments(request)
-      const own = data.find((comment) => comment.body?.startsWith(marker) && isTrusted(comment))
+      // Only of a bot or a member: any other user could copy the marker, and later edit the gate's text.
+      const trusted = data.filter(
+        ({ user, author_association: role }) =>
+          user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(role),
+      )
+      const own = trusted.find(({ body }) => body?.startsWith(marker))
       if (own !== undefined || data.length < pageSize) return own?.id
     }
   }
@@ -82,14 +87,4 @@ export const closeComment: Close = async ({ octokit, run, title }, { id, name },
 export function commentBody(record: RunRecord, shared: Pick<Shared, 'origin' | 'name' | 'tracked'>): string {
   const state = record.outcome === 'progressing' ? `${openMarker}\n` : ''
   return `${commentMarker(shared.name)}\n${state}${limitedSummary(record, shared, summaryLimit)}`
-}
-
-interface Authored {
-  readonly user?: { readonly type?: string } | null
-  readonly author_association?: string
-}
-
-/** Whether a bot or a member wrote a comment. Any other user could copy the marker, and later edit the gate's text. */
-function isTrusted({ user, author_association = '' }: Authored): boolean {
-  return user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(author_association)
 }

@@ -21,6 +21,7 @@ export class RecordingIndex {
   /** By apiVersion and kind. */
   readonly #kinds = new Map<string, KindIndex>()
   readonly #namespaces = new Set<string>()
+  /** The requests that the API server answered, with a complete first list or a refusal. */
   readonly #answered = new Map<string, WatchRequest>()
   #lastAt = 0
 
@@ -48,11 +49,6 @@ export class RecordingIndex {
       if (kind !== 'Event' && event.type !== 'DELETED' && !known.objects.has(metadata.name))
         known.objects.set(metadata.name, { ...metadata, createdAt: known.isListed ? event.at : undefined })
     }
-  }
-
-  /** The requests that the API server answered, with a complete first list or a refusal. */
-  get answeredRequests(): readonly WatchRequest[] {
-    return [...this.#answered.values()]
   }
 
   /** Whether the recording contains the first list for a request, or its refusal. */
@@ -128,12 +124,8 @@ interface KindIndex extends KindName {
   isNamespaced: boolean
   /** Whether the first list is complete. */
   isListed: boolean
-  readonly objects: Map<string, IndexedObject>
-}
-
-interface IndexedObject extends ObjectMeta {
-  /** When the object appeared, in milliseconds since the epoch; undefined if the first list contains it. */
-  readonly createdAt?: number | undefined
+  /** `createdAt`: when the object appeared, in milliseconds since the epoch; undefined if the first list contains it. */
+  readonly objects: Map<string, ObjectMeta & { readonly createdAt: number | undefined }>
 }
 
 /** Whether an API resource serves a kind, in any version. */

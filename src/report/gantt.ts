@@ -26,11 +26,6 @@ const shortestBar = 1 / 150
 /** The minimum length of a bar in milliseconds. */
 const shortestBarMs = 300
 
-interface Gantt {
-  readonly diagram: string
-  readonly drawn: number
-}
-
 /**
  * The milestones of each target as bars: red for failed, amber for in progress. With more than 16 targets, the diagram
  * shows the targets that are not ready and the slowest ready targets. Undefined if everything took almost no time, or
@@ -39,7 +34,7 @@ interface Gantt {
  * The axis counts seconds; in a long gate, minutes. Only the format `%s` of d3 does not depend on the viewer's time
  * zone. With `dateFormat x`, 1,000 units are one second or minute of the axis.
  */
-export function renderGantt(record: RunRecord): Gantt | undefined {
+export function renderGantt(record: RunRecord): { readonly diagram: string; readonly drawn: number } | undefined {
   const begin = commonTimelineStart(record)
   const total = record.finishedAt - begin
   if (total < shortestDiagramMs) return undefined

@@ -58,7 +58,7 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
   const collectSettings = (of: (record: EndedRunRecord) => readonly string[] | undefined) =>
     undefinedIfEmpty([...new Set(files.flatMap(({ record }) => (record && of(record)) ?? []))])
   return {
-    ...(deciding === undefined ? readyConclusion(targets, gates) : decidedConclusion(deciding, gates)),
+    ...mergedVerdict(deciding, targets, gates),
     startedAt,
     finishedAt: startedAt + Math.max(0, ...gates.map((gate) => gateDurationMs(gate) ?? 0)),
     cluster: {
@@ -118,13 +118,17 @@ function shiftTarget({ target, log }: Logged, { gate }: Part, startedAt: number)
   return shiftMoments(merged, startedAt - start)
 }
 
-function readyConclusion(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Verdict {
-  const message = `${counted(targets.length, 'target')} of ${counted(gates.length, 'gate')} ready`
-  return { outcome: 'ready', reason: '', message }
-}
-
 /** The verdict of the gate that decided, with the gate's name and the number of other gates that are not ready. */
-function decidedConclusion({ name, outcome, reason, message }: GateRecord, gates: readonly GateRecord[]): Verdict {
+function mergedVerdict(
+  deciding: GateRecord | undefined,
+  targets: readonly TargetRecord[],
+  gates: readonly GateRecord[],
+): Verdict {
+  if (deciding === undefined) {
+    const message = `${counted(targets.length, 'target')} of ${counted(gates.length, 'gate')} ready`
+    return { outcome: 'ready', reason: '', message }
+  }
+  const { name, outcome, reason, message } = deciding
   const others = gates.filter((gate) => gate.outcome !== 'ready').length - 1
   const more = others === 0 ? '' : ` (and ${counted(others, 'more gate')} not ready)`
   return { outcome, reason, message: `${name}: ${message}${more}` }

@@ -2,9 +2,6 @@ import type { RunRecord } from '../gate/run-record.ts'
 
 /* Removes secrets and logs from a record before it leaves the process. */
 
-/** Replaces the secrets in a text. */
-export type Redact = (text: string) => string
-
 /**
  * The fields of a record that identify something: names, kinds, codes, times, and what the user wrote. Every other
  * string is a text, which may contain a secret.
@@ -45,7 +42,7 @@ const identifying: ReadonlySet<string> = new Set([
 const internal: ReadonlySet<string> = new Set(['basis'])
 
 /** A copy of a record (or of a part) that may leave the process: texts are redacted, `internal` fields are left out. */
-export function redactRecord<T>(record: T, redact: Redact): T {
+export function redactRecord<T>(record: T, redact: (text: string) => string): T {
   const redactText = (value: unknown, key: string) =>
     typeof value === 'string' && !identifying.has(key) ? redact(value) : value
   return mapRecord(record, redactText, internal) as T

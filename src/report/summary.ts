@@ -150,12 +150,13 @@ function renderBody(original: RunRecord, shape: Shape, options: SummaryOptions):
   const rows = judgedRows(record)
   const page = { record, rows, ready: placeReadyRows(record, rows, shape), shape, options }
   const judged = { ...record, targets: rows.map(({ target }) => target) }
+  const deciding = rows.find(({ isInBox }) => isInBox)
   const blocks = [
     `### ${outcomeLabels[record.outcome].icon} ${escapeMarkdown(headline(original))}`,
     ...outcomeBox(record, wayBackOf(original), options),
     ...settingsList(record),
     ...gateTable(record),
-    ...decidingCause(page),
+    ...(deciding === undefined || shape.details === 0 ? [] : renderCause(deciding, detailOptions(page))),
     ...outcomeCounts(judged),
     ...targetTable(page),
     ...renderChecks(record),
@@ -456,12 +457,6 @@ function textTimeline(record: RunRecord, before: readonly Entry[], { timelineLin
   const half = timelineLines / 2
   const shown = left > 0 ? [...lines.slice(0, half), `… ${left} lines left out`, ...lines.slice(-half)] : lines
   return [foldedSection('Timeline as text', codeBlock(shown))]
-}
-
-/** The cause of the deciding target, without the message and hint that the box above contains. */
-function decidingCause(page: Page): readonly string[] {
-  const deciding = page.rows.find(({ isInBox }) => isInBox)
-  return deciding === undefined || page.shape.details === 0 ? [] : renderCause(deciding, detailOptions(page))
 }
 
 function detailOptions({ record, shape, options }: Page): DetailOptions {

@@ -85,21 +85,12 @@ export function foldedSection(title: string, content: string): string {
   return `<details><summary>${safeLine(title)}</summary>\n\n${content}\n\n</details>`
 }
 
-/** The folded section of a target. */
-function foldedTarget({ target, name }: DetailedTarget, title: string, blocks: readonly string[]): string {
-  const { icon } = outcomeLabels[target.outcome]
-  return [
-    `<details><summary>${icon} <b>${escapeHtml(name)}</b>: ${escapeHtml(title)}</summary>`,
-    '<br>', // vertical space below the title
-    ...blocks,
-    '</details>',
-  ].join('\n\n')
-}
-
 /** The folded section of a target: cause (unless it is shown above), evidence and milestones. Empty without content. */
 export function renderDetails(row: DetailedTarget, options: DetailOptions): string {
-  const { target, isInBox } = row
-  const title = target.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(target)
+  const { target, name, isInBox } = row
+  const { icon } = outcomeLabels[target.outcome]
+  const headline = target.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(target)
+  const title = isInBox ? 'events, logs and milestones' : headline
   const problems = target.problems.slice(0, maxShownProblems)
   const rest = target.problems.length - problems.length
   const excerpt = logExcerpt(target, options.evidenceLines)
@@ -118,7 +109,12 @@ export function renderDetails(row: DetailedTarget, options: DetailOptions): stri
     ...milestoneTable(target, options),
   ]
   if (blocks.length === 0) return ''
-  return foldedTarget(row, isInBox ? 'events, logs and milestones' : title, blocks)
+  return [
+    `<details><summary>${icon} <b>${escapeHtml(name)}</b>: ${escapeHtml(title)}</summary>`,
+    '<br>', // vertical space below the title
+    ...blocks,
+    '</details>',
+  ].join('\n\n')
 }
 
 interface Excerpt {

@@ -1,4 +1,5 @@
 import { formatDuration } from '../duration.ts'
+import { heldMilestone } from '../gate/milestones.ts'
 import type { TargetOutcome } from '../gate/outcome.ts'
 import type { Evidence, MilestoneRecord, ProblemRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
 import type { TargetClocks } from '../plan/target.ts'
@@ -246,8 +247,6 @@ export function targetEnd({ outcome, endedAt, milestones }: TargetRecord, finish
   if (outcome !== 'ready' || held === undefined) return ended
   return held.state === 'current' ? finishedAt : (held.at ?? ended)
 }
-
-const heldMilestone = 'held'
 
 /** How long a target has waited for its open milestone, in milliseconds. */
 export function openMilestoneMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {

@@ -11,7 +11,7 @@ import type { Checks } from '../plan/checks.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import { noPlan, type Plan, resolveTargets } from '../plan/resolve-targets.ts'
-import type { ParsedReferences, Target } from '../plan/target.ts'
+import type { ParsedReferences } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { readEvents, readHeader } from '../recording/reader.ts'
 import { indexRecording, type RecordingIndex, servesKind } from '../recording/recording-index.ts'
@@ -240,8 +240,11 @@ async function planRecordedTargets(
 ): Promise<Plan & { readonly checks: Checks | undefined }> {
   const { kinds } = index
   const namespace = defaultNamespace(index, inputs)
+  const { areTargets } = await import('../recording/recording-schema.ts')
   const isWritten = references !== undefined || overrides['resources'] !== undefined
-  const recorded = isWritten ? [] : await recordedTargets(header)
+  // If a target is incomplete or damaged, none is used.
+  const ofHeader = isWritten || !areTargets(header.targets) ? [] : header.targets
+  const recorded = ofHeader.map((target) => ({ ...target, clocks: target.clocks ?? {} }))
   const written = recorded.length > 0 ? noReferences : (references ?? parseReferences(inputs.resources))
   const parsed = await readChecks(inputs)
   throwMistakes(parsed?.mistakes ?? [])
@@ -258,12 +261,6 @@ async function planRecordedTargets(
 /** The namespace for references that name none. */
 function defaultNamespace({ onlyNamespace }: RecordingIndex, { namespace }: Pick<Inputs, 'namespace'>): string {
   return namespace ?? onlyNamespace ?? 'default'
-}
-
-/** The targets in the header; none if a target is incomplete or damaged. */
-async function recordedTargets({ targets }: RecordingHeader): Promise<readonly Target[]> {
-  const { areTargets } = await import('../recording/recording-schema.ts')
-  return areTargets(targets) ? targets.map((target) => ({ ...target, clocks: target.clocks ?? {} })) : []
 }
 
 /** Adds a missing namespace, or removes it from a cluster-scoped kind: recordings of other tools may be wrong. */

@@ -36,11 +36,12 @@ export async function checkInputs(
 ): Promise<RunInputs> {
   const streamLogs = parseStreamLogs(inputs.streamLogs)
   const checks = await readChecks(inputs, connection)
+  const writtenTimeoutMs = inputs.written.has('timeout') ? inputs.timeoutMs : undefined
   const checked = { inputs, references, streamLogs: streamLogs.references, checks }
   const all = [
     ...mistakes,
     ...references.mistakes,
-    ...findTimeoutMistakes(references.references, writtenTimeoutMs(inputs)),
+    ...findTimeoutMistakes(references.references, writtenTimeoutMs),
     ...streamLogs.mistakes,
     ...(checks?.mistakes ?? []),
   ]
@@ -99,10 +100,6 @@ function openCluster(
     () => readHealthChecks(inputs.healthCheckExprs),
     () => connect(inputs, options),
   )
-}
-
-function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
-  return written.has('timeout') ? timeoutMs : undefined
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
-import { isSupersetOf } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
@@ -112,12 +111,10 @@ async function prepare({ name, folder }: Recording, overrides: Partial<GateSetti
   const targets = header.targets ?? []
   const settings = { ...recordedSettings(header), ...overrides, ...(await loadChecks(targets, [])) }
   const events = await recordedEvents(path)
-  const { answeredRequests } = indexEvents(events)
+  const index = indexEvents(events)
   /** The outcome and reason of the gate that starts at this moment, and what it received. */
   const gateFrom = (cutAt: number) => {
-    const gate = new Gate(targets, { ...settings, startedAt: cutAt }, (request) =>
-      answeredRequests.some((known) => isSupersetOf(known, request)),
-    )
+    const gate = new Gate(targets, { ...settings, startedAt: cutAt }, (request) => index.hasAnswer(request))
     const late = lateEvents(events, cutAt)
     gate.handle(late)
     gate.handle([{ type: 'CANCEL', at: Math.max(late.at(-1)?.at ?? 0, cutAt) + silenceMs }])

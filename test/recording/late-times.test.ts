@@ -1,4 +1,3 @@
-import { isSupersetOf } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { RunRecord } from '../../src/gate/run-record.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
@@ -42,7 +41,7 @@ const gateLate = once(async (name): Promise<RunRecord> => {
   const targets = header.targets ?? []
   const events = await recordedEvents(path)
   const startedAt = (events.at(-1)?.at ?? 0) + lateMs
-  const { answeredRequests } = indexEvents(events)
+  const index = indexEvents(events)
   const settings = {
     ...recordedSettings(header),
     startedAt,
@@ -50,7 +49,7 @@ const gateLate = once(async (name): Promise<RunRecord> => {
     requireChangeMs: 30 * 60_000,
     ...(await loadChecks(targets, [])),
   }
-  const gate = new Gate(targets, settings, (request) => answeredRequests.some((known) => isSupersetOf(known, request)))
+  const gate = new Gate(targets, settings, (request) => index.hasAnswer(request))
   gate.handle(lateEvents(events, startedAt))
   gate.handle([{ type: 'CANCEL', at: startedAt + 5_000 }])
   return gate.record()

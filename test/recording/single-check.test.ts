@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import type { FeedEvent } from '../../src/cluster/feed.ts'
+import { type FeedEvent, isAccessDenied } from '../../src/cluster/feed.ts'
 import { nameOf } from '../../src/cluster/objects.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import { singleCheckSchema } from '../../src/gate/report-schema.ts'
@@ -42,7 +42,14 @@ async function lookAtEnd(path: string, end: number): Promise<RunRecord> {
   }
   const gate = new Gate(targets, settingsForPurpose('single-check', settings), (request) => index.hasAnswer(request))
   gate.handle([...last.values()].map((event) => ({ ...event, at: end })))
-  gate.handle(index.answeredRequests.map((request) => ({ type: 'SYNCED', ...request, at: end })))
+  gate.handle(
+    events.flatMap((event): FeedEvent[] => {
+      if (event.type !== 'SYNCED' && !isAccessDenied(event)) return []
+      const { apiVersion, kind, namespace, name, labelSelector } = event
+      if (apiVersion === undefined || kind === undefined) return []
+      return [{ type: 'SYNCED', apiVersion, kind, namespace, name, labelSelector, at: end }]
+    }),
+  )
   gate.advance(end)
   return singleCheckRecord(gate, end)
 }
