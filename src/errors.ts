@@ -101,7 +101,7 @@ export type AddMistake = (message: string) => void
 
 /** A text of the user in quotes, shortened for a message. */
 export function quote(text: string): string {
-  return `"${cutText(text, 80)}"`
+  return `"${cutText(text, 81)}"`
 }
 
 /**

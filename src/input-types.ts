@@ -83,7 +83,7 @@ export function listOf<const W extends string>(...words: W[]): ValueType<readonl
 }
 
 /** Facts about a job that only the runner knows. */
-export interface JobValues {
+interface JobValues {
   /** The texts in the matrix, such as `eu`: they distinguish its jobs. */
   readonly words: readonly string[]
   /** The numbers, durations, booleans and object fields in the matrix: most often settings of a job, which change. */

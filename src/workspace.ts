@@ -142,7 +142,7 @@ function findCheckout(folder: string, known: Map<string, string | undefined>): s
 }
 
 /** Commits before and after a commit of the checkout. */
-export interface CommitsAround {
+interface CommitsAround {
   readonly older: readonly string[]
   readonly newer: readonly string[]
 }

@@ -18,7 +18,7 @@ import { changes, status, trace, why } from './view-commands.ts'
 /* The table of commands, and their help. */
 
 /** A command: its arguments, its help, and the function that runs it. */
-export interface Command extends Grammar {
+interface Command extends Grammar {
   readonly name: string
   /** The arguments, as the help shows them: `REFERENCE…`. */
   readonly usage: string

@@ -20,7 +20,7 @@ export interface Output {
 }
 
 /** A stream that redacts secrets. Code that cuts, wraps or quotes a text must first call `redact`. */
-export interface RedactedStream extends Output {
+interface RedactedStream extends Output {
   readonly redact: (text: string) => string
 }
 

@@ -77,7 +77,7 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
 }
 
 /** A question to the API server: may these credentials do this? (SelfSubjectAccessReview, `resourceAttributes`) */
-export interface AccessQuestion {
+interface AccessQuestion {
   readonly verb: string
   readonly resource: string
   readonly subresource?: string

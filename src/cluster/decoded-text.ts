@@ -28,7 +28,7 @@ export function withoutInvisible(text: string): string {
 }
 
 /** A text that was decoded from an original text. `originOf` finds the part of the original for a part of this text. */
-export interface DecodedText {
+interface DecodedText {
   readonly text: string
   /** Returns the range in the original text that a range of this text comes from. */
   readonly originOf: (start: number, end: number) => readonly [start: number, end: number]

@@ -27,7 +27,7 @@ const maxTextLength = 8_192
 const maxDepth = 500
 
 /** Collects the secrets in objects, and removes known secrets from texts. */
-export type KnownSecrets = Pick<Secrets, 'addFromSecret' | 'addFromSetting' | 'addFromText' | 'redact'>
+type KnownSecrets = Pick<Secrets, 'addFromSecret' | 'addFromSetting' | 'addFromText' | 'redact'>
 
 /** Maximum number of cached hashes. All pods of a template have the same environment variables, so a cache saves time. */
 const maxCachedHashes = 10_000

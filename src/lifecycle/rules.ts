@@ -41,7 +41,7 @@ import { statefulSetRule } from './workloads/statefulset.ts'
 /* Finds the rule of a kind and of a target. */
 
 /** A kind with its own rule, and a sentence about the rule for the documentation. */
-export interface KnownKind extends KindName {
+interface KnownKind extends KindName {
   readonly rule: Rule
   /** For the documentation: completes "It is ready when …". */
   readonly readyWhen: string

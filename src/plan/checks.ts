@@ -17,7 +17,7 @@ import { nameKey, type Target } from './target.ts'
 export type Scheme = 'http' | 'https'
 export type Header = readonly [name: string, value: string]
 /** A range of HTTP statuses, which includes both ends. */
-export type StatusRange = readonly [first: number, last: number]
+type StatusRange = readonly [first: number, last: number]
 
 /** A line of `http-checks`: a request to the pods of a target, and the expected answer. */
 export interface RequestCheck {

@@ -11,13 +11,13 @@ import { isBuiltInGroup } from './kinds.ts'
 /* Reads, compiles and selects health checks in CEL, from the input `health-check-exprs` and from the catalogue. */
 
 /** A compiled condition. Returns whether the condition is true for an object. `error`: why the evaluation failed. */
-export type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
+type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
 
 /** A compiled text expression. Returns a text for an object, or the first text of a list; undefined without text. */
-export type TextExpression = (object: KubeObject) => string | undefined
+type TextExpression = (object: KubeObject) => string | undefined
 
 /** Compiles CEL expressions over the fields of an object. Both functions throw an error if the syntax is invalid. */
-export interface Compiler {
+interface Compiler {
   /** An expression that reads a missing field is false. */
   condition(source: string): Expression
   text(source: string): TextExpression
@@ -172,7 +172,7 @@ const toCelObject = cachePerObject((object): CelObject => {
 export type HealthCheckEntry = z.infer<typeof entrySchema>
 
 /** The kinds that an entry applies to: a group or `*.suffix`, and a kind or `*`. */
-export interface KindPattern {
+interface KindPattern {
   readonly group: string
   readonly kind: string
 }

@@ -38,7 +38,7 @@ export function splitWords(line: string, addMistake: AddMistake): Word[] | undef
 }
 
 /** A line of kubectl's output. */
-export type KubectlLine =
+type KubectlLine =
   /** The words that name a resource, and what kubectl did with the resource: `configured`. */
   | { readonly type: 'resource'; readonly words: readonly string[]; readonly applied: string }
   | { readonly type: 'skipped'; readonly why: string }

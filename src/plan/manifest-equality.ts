@@ -474,7 +474,7 @@ export function isEqualRecord({ differing, removed }: RecordComparison): boolean
 }
 
 /** The differences between the applier's record and a manifest. */
-export interface RecordComparison {
+interface RecordComparison {
   /** Sentences about fields of the manifest with another value in the record. Empty if the record has no values. */
   readonly differing: readonly string[]
   /** Sentences about fields that were applied, but that the manifest does not contain. */

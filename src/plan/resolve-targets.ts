@@ -44,7 +44,7 @@ type NamesOf = (selection: Selection) => readonly string[]
 type WaitInputs = Pick<Inputs, 'awaitChangeMs' | 'milestoneTimeoutsMs' | 'timeoutMs'>
 
 /** How to wait for the first match of a selector. (For a name, the gate waits until the object is created.) */
-export interface MatchWait {
+interface MatchWait {
   readonly inputs: WaitInputs
   readonly clock: Clock
   readonly signal: AbortSignal

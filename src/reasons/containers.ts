@@ -27,7 +27,7 @@ interface StartDetail extends Exit {
   readonly message: string
 }
 
-export interface CreateDetail extends StartDetail {
+interface CreateDetail extends StartDetail {
   /** Whether the container was created, but could not be started. */
   readonly isCreated: boolean
   /** The failed step of the kubelet or the container runtime before the start of the program. */

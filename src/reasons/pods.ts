@@ -8,7 +8,7 @@ import { clusterCommand, counted, type Exit, exitText, ifPresent, logHint } from
 const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:.metadata.name,TAINTS:.spec.taints')
 
 /** Why a pod has no node: the pod has scheduling gates, its scheduler reports nothing, or no node fits. */
-export type UnschedulableDetail =
+type UnschedulableDetail =
   | { readonly schedulingGates: readonly string[] }
   | { readonly scheduler: string }
   | FoundCauses
@@ -42,7 +42,7 @@ export type SchedulingCause = { readonly nodes?: number } & (
   | { readonly type: 'unbound-claims' | 'claim' | 'resource-claim' | 'other'; readonly message: string }
 )
 
-export interface EndedDetail {
+interface EndedDetail {
   /** The reason in the status of the pod: `Evicted`, `NodeAffinity`. */
   readonly statusReason?: string
   readonly message: string

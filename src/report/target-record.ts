@@ -202,7 +202,7 @@ export function targetDurationMs(target: TargetRecord, { startedAt, finishedAt }
 }
 
 /** A reached milestone, and the milliseconds from the previous milestone. */
-export interface ReachedStep {
+interface ReachedStep {
   readonly name: string
   readonly at: number
   /** Whether the time is known: the gate saw the milestone, or the object contains the time. */

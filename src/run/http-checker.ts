@@ -256,7 +256,7 @@ export interface HttpQuery {
   readonly maxBytes: number
 }
 
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly status: number
   /** The duration from the request to the end of the answer. */
   readonly seconds: number
@@ -265,7 +265,7 @@ export interface HttpAnswer {
 }
 
 /** Why there is no answer, as a part of a sentence. The text may quote the server. */
-export interface NoAnswer {
+interface NoAnswer {
   readonly error: string
 }
 

@@ -292,7 +292,7 @@ export interface LogSource {
 }
 
 /** A run of a container: the time from a start or restart to the next end. */
-export interface ContainerRun {
+interface ContainerRun {
   /** The restart count of the container during the run. It identifies the run. */
   readonly restarts: number
   readonly hasEnded: boolean

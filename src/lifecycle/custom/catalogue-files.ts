@@ -4,7 +4,7 @@ import { type HealthCheckEntry, parseEntries } from '../../plan/health-checks.ts
 /** An entry of the catalogue. Unlike a health check of the user, an entry always has a group and documentation. */
 export type CatalogueEntry = HealthCheckEntry & Readonly<Required<Pick<HealthCheckEntry, 'group' | 'documentation'>>>
 
-export interface CatalogueFile {
+interface CatalogueFile {
   readonly groups: readonly string[]
   load(): Promise<readonly CatalogueEntry[]>
 }

@@ -33,7 +33,7 @@ export function problemsOfPod(view: PodView, reader: Reader): readonly Problem[]
 }
 
 /** What a pod waits for, and whether its node may be lost. */
-export interface PodWait {
+interface PodWait {
   /** Why the stall clock is stopped: an image is being pulled, probes still have time, or the node may come back. */
   readonly stallHold?: string
   /** The node of the pod, if the node may be lost: nothing has been reported about the pod for a long time. */
