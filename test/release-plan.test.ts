@@ -30,52 +30,45 @@ const plan = (version: string, tags: readonly string[] = [], overrides: Partial<
 
 describe('the tags of a release', () => {
   it.each([
-    ['the first release is the latest and gets a major tag', '1.2.0', [], 'v1', true, 'latest'],
-    ['the next patch moves both', '1.2.10', ['v1', 'v1.2.0', 'v1.2.9'], 'v1', true, 'latest'],
-    ['a new major version leaves the older major tag where it is', '2.0.0', ['v1', 'v1.2.10'], 'v2', true, 'latest'],
-    ['a patch of an older line moves neither', '1.2.10', ['v1', 'v1.3.0'], '', false, 'release-1.2'],
+    ['of the first version are latest and a major tag', '1.2.0', [], 'v1', true, 'latest'],
+    ['of a patch move latest and the major tag', '1.2.10', ['v1', 'v1.2.0', 'v1.2.9'], 'v1', true, 'latest'],
+    ['of a new major version do not move the older major tag', '2.0.0', ['v1', 'v1.2.10'], 'v2', true, 'latest'],
+    ['of a patch for an older line move no tag', '1.2.10', ['v1', 'v1.3.0'], '', false, 'release-1.2'],
     [
-      'a patch of an older major version moves its own major tag',
+      'of a patch for an older major version move only its major tag',
       '1.2.10',
       ['v1.2.9', 'v2.0.0'],
       'v1',
       false,
       'release-1.2',
     ],
-    ['versions are compared as numbers', '1.2.10', ['v1.2.9'], 'v1', true, 'latest'],
-    [
-      'a candidate of a higher version does not keep a release from being the latest',
-      '1.2.10',
-      ['v1.3.0-rc.1'],
-      'v1',
-      true,
-      'latest',
-    ],
-    ['a candidate moves nothing', '2.0.0-rc.1', ['v1.2.0'], '', false, 'next'],
-    ['other tags are ignored', '1.2.0', ['nightly', 'v9', 'v1.x', '9.9.9', ''], 'v1', true, 'latest'],
+    ['compare versions as numbers', '1.2.10', ['v1.2.9'], 'v1', true, 'latest'],
+    ['ignore a higher release candidate for latest', '1.2.10', ['v1.3.0-rc.1'], 'v1', true, 'latest'],
+    ['of a release candidate move no tag', '2.0.0-rc.1', ['v1.2.0'], '', false, 'next'],
+    ['ignore other tags', '1.2.0', ['nightly', 'v9', 'v1.x', '9.9.9', ''], 'v1', true, 'latest'],
   ] as const)('%s', (_, version, tags, majorTag, isLatest, npmTag) => {
     expect(plan(version, tags)).toMatchObject({ tag: `v${version}`, majorTag, isLatest, npmTag })
   })
 })
 
-describe('the notes', () => {
+describe('the release notes', () => {
   it('are the section of the version, up to the next version', () => {
     expect(plan('1.2.10').notes).toBe('- Fixed\n\n### For contributors\n\n- Simpler')
     expect(plan('1.2.0').notes).toBe('- Older')
   })
 
-  it('of a candidate are the section Unreleased', () => {
+  it('of a release candidate are the section Unreleased', () => {
     expect(plan('2.0.0-rc.1')).toMatchObject({ isPrerelease: true, notes: '- Being worked on' })
   })
 })
 
-describe('a release is refused', () => {
+describe('a release is rejected', () => {
   it.each([
-    ['whose tag exists', '1.2.0', ['v1.2.0'], /The tag v1\.2\.0 exists/],
-    ['without a section in the changelog', '1.2.2', [], /no text below the heading "## 1\.2\.2"/],
-    ['with an empty section', '1.2.1', [], /no text below the heading "## 1\.2\.1"/],
+    ['if its tag exists', '1.2.0', ['v1.2.0'], /The tag v1\.2\.0 exists/],
+    ['if the changelog lacks its section', '1.2.2', [], /no text below the heading "## 1\.2\.2"/],
+    ['if its section is empty', '1.2.1', [], /no text below the heading "## 1\.2\.1"/],
     [
-      'whose version is another one with the same start',
+      'if the changelog has only a version with the same prefix',
       '1.2',
       [],
       /must look like 1\.2\.3 or 1\.2\.3-rc\.1, not 1\.2\./,

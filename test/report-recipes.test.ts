@@ -27,8 +27,8 @@ function runExample(name: string): string {
 
 const describeWithTools = hasTools ? describe : describe.skip
 
-describeWithTools('the recipe for the report that makes', () => {
-  it('a JUnit report has a test case for each resource, and the reason of the one that failed', () => {
+describeWithTools('the recipe for the report creates', () => {
+  it('a JUnit report with a test case for each resource and the reason of the failed one', () => {
     runExample('junit.sh')
     const xml = readFileSync(join(folder, 'rollout.xml'), 'utf8')
     expect(xml.match(/<testcase /g)).toHaveLength(3)
@@ -36,14 +36,14 @@ describeWithTools('the recipe for the report that makes', () => {
     expect(xml).toMatch(/<failure type="[a-z-]+" message="[^"<>]+">[^<>]+<\/failure>/)
   })
 
-  it('a trace has a span for each resource, and the status of the one that failed', () => {
+  it('a trace with a span for each resource and the status of the failed one', () => {
     const spans = runExample('trace.sh').trim().split('\n')
     expect(spans).toHaveLength(3)
     expect(spans.filter((span) => span.includes('--status-code error --attrs outcome=failed'))).toHaveLength(1)
     for (const span of spans) expect(span).toMatch(/--start \d{4}-\S+Z --end \d{4}-\S+Z/)
   })
 
-  it('a table of runs has a line for each report', () => {
+  it('a table with a line for each report', () => {
     copyFileSync(join(folder, 'report.json'), join(folder, 'other.json'))
     expect(runExample('runs.sh').trim().split('\n')).toEqual(
       Array(2).fill(expect.stringMatching(/^\S+Z {2}failed {2}[a-z-]+ {2}[\d.]+ s$/)),

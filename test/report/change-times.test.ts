@@ -50,16 +50,16 @@ const late = (milestones: readonly MilestoneRecord[] = [], overrides: RecordOver
 const updated = createMilestone({ name: 'updated', at: at(0) })
 
 describe('a gate that begins after the change', () => {
-  it('states in its headline how long the change took, and that it was before the gate', () => {
+  it('has a headline with the duration of the change and that it was before the gate', () => {
     expect(headline(late())).toBe('Rollout ready in 42 s, before this gate · deployment/web')
     expect(headline(late(), true)).toBe('Rollout ready in 0.2 s · deployment/web')
   })
 
-  it('names the slowest milestone of the change, not a milestone from before the change or of unknown time', () => {
+  it('has the slowest milestone of the change in its headline', () => {
     expect(buildOutputs(late([updated]), files)['slowest-milestone']).toBe('deployment.apps/web ready 30.0s')
   })
 
-  it('has the moments of events since the change in the summary, since its start in log and report', () => {
+  it('counts times from the change in the summary, and from its own start in log and report', () => {
     const evidence = [createEvidence({ text: 'BackOff', events: [{ at: at(8), text: 'BackOff' }] })]
     const overrides = { outcome: 'failed', reason: 'crash-loop', problems: [createProblem({ evidence })] } as const
     const timeline = { ...late([], overrides), outcome: 'failed' } as const
@@ -76,7 +76,7 @@ describe('a gate that begins after the change', () => {
     expect(diagram).not.toContain('updated')
   })
 
-  it('draws a target that was ready with its change at that moment, by the last milestone that its object dates', () => {
+  it('draws a target that was ready with its change up to its last milestone', () => {
     const target = createTarget({ name: 'undone' })
     const milestones = [...shown({ created: -80, observed: -75, scheduled: -72 }), updated]
     const undone = createTargetRecord({ target, changedAt: at(-72), change: 'recent', endedAt: at(0.2), milestones })
@@ -104,14 +104,14 @@ describe('a gate that begins after the change', () => {
   )
 })
 
-it('a change of more than an hour ago does not move the beginning of a timeline', () => {
+it('a change of more than an hour ago does not move the start of the timeline', () => {
   const record = late([], { changedAt: at(-3_601), change: undefined })
   expect(headline(record)).toBe('Rollout ready in 0.2 s · deployment/web')
   expect(renderGantt(record)).toBeUndefined()
   expect(buildOutputs(record, files)['slowest-milestone']).toBe('deployment.apps/web created 0.0s')
 })
 
-it('a target of which only the change is known, such as a ConfigMap, does not change where the timeline of the other targets begins', () => {
+it('a target with only a change time does not move the start of the timeline of the others', () => {
   const configMap = createTargetRecord({
     target: createTarget({ apiVersion: 'v1', kind: 'ConfigMap' }),
     changedAt: at(-3_000),
@@ -132,11 +132,11 @@ it.each([
   expect(headline(createRecord({ targets }))).toMatch(`Rollout ready ${took} after the change`)
 })
 
-describe('the headline when nothing has changed', () => {
+describe('the headline without a change', () => {
   const unchanged = (seconds: number) =>
     createTargetRecord({ changedAt: at(-seconds), change: 'none', endedAt: at(0.1) })
 
-  it('states since when, by the youngest of all targets', () => {
+  it('contains the age of the youngest target', () => {
     const targets = [unchanged(9 * day), unchanged(3 * day + 4 * 3_600), unchanged(5 * day), unchanged(4 * day)]
     expect(headline(createRecord({ targets }))).toBe('Ready, but nothing changed in the last 3 d · 4 targets')
   })
@@ -151,7 +151,7 @@ describe('the output changed', () => {
   const read = (...targets: TargetRecord[]) =>
     JSON.parse(buildOutputs(createRecord({ targets }), files).changed) as unknown
 
-  it('contains the targets that changed recently, in the order of the input', () => {
+  it('contains the recently changed targets in input order', () => {
     const recent = (name: string, seconds: number) =>
       createTargetRecord({ target: createTarget({ name }), changedAt: at(seconds), change: 'recent' })
     const old = createTargetRecord({ changedAt: at(-9 * day), change: 'none' })
@@ -165,7 +165,7 @@ describe('the output changed', () => {
     expect(read(createTargetRecord())).toEqual([])
   })
 
-  it('of a merge contains the moments of each gate', () => {
+  it('of a merge contains the times of each gate', () => {
     const gates = [
       {
         name: 'eu',

@@ -16,11 +16,11 @@ const record = cases['consequences'] ?? createRecord()
 const failedResources = JSON.parse(buildOutputs(record, { report: '', summary: '' })['failed-resources'])
 
 describe('a target that only waits for another one', () => {
-  it('is no failure in the headline', () => {
+  it('does not count as a failure in the headline', () => {
     expect(headline(record)).toContain('deployment/api: container app keeps crashing (exit code 2) (and 1 more)')
   })
 
-  it('is a row below its cause', () => {
+  it('has a row below its cause', () => {
     const rows = renderSummary(record)
       .split('\n')
       .filter((line) => line.startsWith('|'))
@@ -34,7 +34,7 @@ describe('a target that only waits for another one', () => {
     ])
   })
 
-  it('is counted apart, and is one line of the log', () => {
+  it('is counted separately and has one line in the log', () => {
     expect(outcomeCountsText(record.targets)).toBe('2 failed, 3 waiting for another target, 2 ready')
     const line = 'service/api, ingress/api, horizontalpodautoscaler/api wait for deployment/api'
     const log = renderLog(record, { color: false })
@@ -42,13 +42,13 @@ describe('a target that only waits for another one', () => {
     expect(log.filter((each) => each.startsWith('::group::'))).toHaveLength(2)
   })
 
-  it('has no annotation of its own: the annotation of its cause names it', () => {
+  it('has no annotation, but is named in the annotation of its cause', () => {
     const [first, ...others] = buildAnnotations(record)
     expect(first?.message).toContain('service/api, ingress/api, horizontalpodautoscaler/api wait for deployment/api')
     expect(others.map(({ title }) => title)).toEqual(['job/report: the Job failed'])
   })
 
-  it('names its cause in failed-resources and in the report', () => {
+  it('has its cause in failed-resources and in the report', () => {
     const causes = failedResources.map(({ target, causedBy }: Record<string, string>) => [target, causedBy])
     expect(causes).toEqual([
       ['deployment.apps/api', undefined],
@@ -61,7 +61,7 @@ describe('a target that only waits for another one', () => {
     expect(targets.map(({ causedBy }) => causedBy).filter(Boolean)).toHaveLength(3)
   })
 
-  it('names the namespace of its cause if it is another one', () => {
+  it('has the namespace of its cause if that is another one', () => {
     const gateway = createTarget({ kind: 'Gateway', namespace: 'infra' })
     expect(causeFields(gateway, createTarget())).toEqual({ causedBy: 'gateway.apps/web', causedByNamespace: 'infra' })
     const route = createTargetRecord(causeFields(gateway, createTarget()))
@@ -72,7 +72,7 @@ describe('a target that only waits for another one', () => {
     expect(causeOf(route, [route, other, cause])).toBe(cause)
   })
 
-  it('waits for the same target after the reports of two gates are merged', () => {
+  it('has the same cause after the reports of two gates are merged', () => {
     const report = reportSchema.parse(JSON.parse(JSON.stringify(buildReport(record))))
     const read = readRecord(report)
     const merged = mergeReports(

@@ -16,7 +16,7 @@ it.each(rows<[string, RecordData, readonly string[]]>(data, 'the end of a diagra
   expect(lines(toRecord(record)).slice(-expected.length)).toEqual(expected)
 })
 
-it('the axis of a long gate is in minutes', () => {
+it('in the diagram, the axis of a long gate has minutes', () => {
   const record = createRecord({
     finishedAt: at(1_200),
     targets: [createTargetRecord({ endedAt: at(1_200), milestones: reached({ ready: 1_200 }) })],
@@ -26,15 +26,15 @@ it('the axis of a long gate is in minutes', () => {
 })
 
 // Mermaid draws a time of day in the time zone of the viewer; `%s` are seconds since 1970.
-it('the axis of the diagram counts seconds', () => {
+it('in the diagram, the axis of a short gate has seconds', () => {
   expect(lines().filter((line) => line.startsWith('axisFormat'))).toEqual(['axisFormat %s s'])
 })
 
-it('nothing is drawn when all was ready at first sight', () => {
+it('in the diagram, nothing is drawn if all targets were ready from the start', () => {
   expect(renderGantt(records['already-ready'] ?? createRecord())).toBeUndefined()
 })
 
-it('the diagram of many targets has those that are not ready, and the slowest', () => {
+it('in the diagram, many targets are reduced to those that are not ready and the slowest', () => {
   const gantt = renderGantt(records['many-targets'] ?? createRecord())
   expect(gantt?.drawn).toBe(16)
   expect(gantt?.diagram.match(/section .*/g)?.slice(0, 3)).toEqual([
@@ -44,7 +44,7 @@ it('the diagram of many targets has those that are not ready, and the slowest', 
   ])
 })
 
-it('a diagram that is longer than GitHub draws is left out', () => {
+it('a diagram that exceeds the limit of GitHub is omitted', () => {
   const milestones = Array.from({ length: 200 }, (_, index) =>
     createMilestone({ name: `step-${'x'.repeat(60)}`, at: at(index) }),
   )
@@ -59,7 +59,7 @@ it('a diagram that is longer than GitHub draws is left out', () => {
   expect(renderGantt(createRecord({ finishedAt: at(200), targets }))).toBeUndefined()
 })
 
-it('targets with similar names are distinguished', () => {
+it('in the diagram, targets with similar names are distinguished', () => {
   const names = lines(records['hostile'] ?? createRecord()).filter((line) => line.startsWith('section'))
   expect(new Set(names).size).toBe(names.length)
 })

@@ -24,12 +24,12 @@ function render(news: Partial<LogOutput>): string {
   return renderLogOutput({ ...line, ...news } as LogOutput, layout)
 }
 
-test('a line follows its time, target, pod and container', () => {
+test('a streamed log line is printed after its time, target, pod and container', () => {
   expect(render({})).toBe(' 0:12  job/migrate     x7k2p app │ hello')
   expect(render({ type: 'note', text: 'restarted' })).toBe(' 0:12  job/migrate     x7k2p app · restarted')
 })
 
-test('a pod is named by the part that distinguishes it from its siblings', () => {
+test('a pod in a streamed log line has the part of its name that distinguishes it', () => {
   expect(render({ target: 1, pod: 'web-688899976b-8xkbh' })).toContain('deployment/web  8xkbh app │')
   expect(render({ target: 2, pod: 'task' })).toContain('pod/task        app │')
   expect(render({ target: 3, pod: 'db-0' })).toContain('statefulset/db  0 app │')
@@ -48,12 +48,12 @@ test.each([
   expect(render({ text })).toBe(` 0:12  job/migrate     x7k2p app │ ${shown}`)
 })
 
-test('hostile names are harmless', () => {
+test('hostile names in a streamed log line are harmless', () => {
   const line = render({ pod: 'migrate-\n::error::x', container: '##[error]\x1b[2J' })
   expect(line).not.toMatch(/\n|\x1b|##\[/)
 })
 
-test('an indented line keeps its place, and an empty one its bar', () => {
+test('an indented streamed log line keeps its indentation, and an empty one its bar', () => {
   expect(render({ text: '    at main (app.js:1)' })).toContain('│     at main (app.js:1)')
   expect(render({ text: '' })).toBe(' 0:12  job/migrate     x7k2p app │')
 })

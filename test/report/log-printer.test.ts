@@ -15,7 +15,7 @@ const layout = layoutLog(head, { color: false })
 const readyEntry = (target: number, seconds = 0.2, text = 'exists') =>
   createEntry({ at: at(seconds), target, kind: 'verdict', outcome: 'ready', text })
 
-it('targets that become ready in the same second with the same text get one line', () => {
+it('targets that become ready in the same second with the same text share one line', () => {
   expect(
     renderEntries(
       [0, 1, 2, 3, 4].map((target) => readyEntry(target)),
@@ -26,7 +26,7 @@ it('targets that become ready in the same second with the same text get one line
   ])
 })
 
-it('three targets that become ready together get a line each', () => {
+it('three targets that become ready together have a line each', () => {
   expect(
     renderEntries(
       [0, 1, 2].map((target) => readyEntry(target)),
@@ -46,7 +46,7 @@ it.each([
   expect(lines[1]).toContain('configmap/settings-4')
 })
 
-it('held back entries are printed at the end of the turn of the event loop, or before the next other entry', async () => {
+it('delayed entries are printed at the end of the event loop turn or before the next entry', async () => {
   const lines: string[] = []
   const printer = new LogPrinter((more) => lines.push(...more), { color: false, groups: true })
   printer.onStart(() => head, [])

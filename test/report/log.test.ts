@@ -34,7 +34,7 @@ it.each(Object.entries(records))(
   },
 )
 
-it('columns align whatever the length of the names', () => {
+it('the columns of the log align whatever the length of names', () => {
   const layout = layoutLog(head, { color: false })
   expect(renderEntry(createEntry({ text: 'one' }), layout)).toBe(' 0:00  deployment/web         one')
   expect(renderEntry(createEntry({ at: at(61), target: 1, text: 'two' }), layout)).toBe(
@@ -43,25 +43,25 @@ it('columns align whatever the length of the names', () => {
   expect(renderEntry({ at: at(62), kind: 'note', text: 'three' }, layout)).toBe(' 1:02                         three')
 })
 
-it('a gate with a timeout of hours has a wider clock', () => {
+it('the log of a gate with a timeout of hours has a wider clock', () => {
   const layout = layoutLog({ ...head, timeoutMs: 7_200_000 }, { color: false })
   expect(renderEntry(createEntry({ at: at(4_000), text: 'late' }), layout)).toBe('1:06:40  deployment/web         late')
 })
 
-it('lines contain namespaces only if there are several', () => {
+it('the log contains namespaces only if there are several', () => {
   const targets = [createTarget({ namespace: 'a' }), createTarget({ namespace: 'b' })]
   const layout = layoutLog({ ...head, targets }, { color: false })
   expect(layout.names).toEqual(['deployment/web in a', 'deployment/web in b'])
   expect(renderHeader({ ...head, targets }, layout)).toContain('2 targets in 2 namespaces')
 })
 
-it('long names that differ only in the middle stay distinct', () => {
+it('long names that differ only in the middle stay distinct in the log', () => {
   const nameOf = (colour: string) => `the-release-of-a-long-chart-with-a-${colour}-worker-for-the-shop`
   const targets = ['blue', 'pink'].map((colour) => createTarget({ name: nameOf(colour) }))
   expect(layoutLog({ ...head, targets }).names).toEqual(targets.map(({ name }) => `deployment/${name}`))
 })
 
-it('targets with the same short name show their group', () => {
+it('targets with the same short name are logged with their group', () => {
   const targets = [
     createTarget({ apiVersion: 'v1', kind: 'Service' }),
     createTarget({ apiVersion: 'serving.knative.dev/v1', kind: 'Service' }),
@@ -85,7 +85,7 @@ it.each(rows<[string, TargetClocks[], string]>(data, 'the clocks of the header')
   },
 )
 
-it('verdicts are green, red and yellow', () => {
+it('verdicts in the log are green, red or yellow', () => {
   const layout = layoutLog(head)
   const verdict = (outcome: 'ready' | 'failed' | 'superseded') =>
     renderEntry(createEntry({ kind: 'verdict', outcome, text: 'why' }), layout)
@@ -94,7 +94,7 @@ it('verdicts are green, red and yellow', () => {
   expect(verdict('superseded')).toContain('\x1b[33m! superseded after 0 s\x1b[0m: why')
 })
 
-it('the last lines do not repeat a verdict right above them', () => {
+it('the last lines of the log do not repeat a verdict right above', () => {
   const message = 'container app of pod/web-x exited with code 3'
   const failed = createTargetRecord({
     outcome: 'failed',
@@ -116,12 +116,12 @@ it('the last lines do not repeat a verdict right above them', () => {
   expect(rendered(end, other)[1]).toBe('  Container app of pod/web-x exited with code 3')
 })
 
-it('an open gate has no verdict yet', () => {
+it('the log of an open gate has no verdict', () => {
   const open = { ...createRecord(), ...openConclusion }
   expect(renderVerdict(open, layoutLog(head))).toEqual([])
 })
 
-it('the evidence of many targets is cut, with a line about the rest', () => {
+it('the evidence of many targets is cut in the log, with a line about the rest', () => {
   const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', message: 'it crashes' })
   const lines = renderLog(createRecord({ targets: Array.from({ length: 50 }, () => failed) }), { color: false })
   expect(lines.filter((line) => line.startsWith('::group::'))).toHaveLength(20)
@@ -155,7 +155,7 @@ it('the evidence of the deciding target does not repeat the message and the hint
   expect(text).toContain('  crash-loop · container app of pod/api-x · 2 times since 0:03')
 })
 
-it('a deciding target without evidence, whose own problem is the message above, has no empty group', () => {
+it('a deciding target without evidence has no empty group in the log', () => {
   const problem = createProblem({
     reason: 'suspended',
     subject: toSubject('job/migrate'),
@@ -175,7 +175,7 @@ it('a deciding target without evidence, whose own problem is the message above, 
   expect(text.filter((line) => line.includes('evidence'))).toEqual([])
 })
 
-it('a percent sign in the title of a group is correct after the decoding of the runner', () => {
+it('a percent sign in the title of a group survives the decoding of the runner', () => {
   const failed = createTargetRecord({ target: createTarget({ name: '100%0Aweb' }), outcome: 'failed', message: 'x' })
   expect(renderLog(createRecord({ targets: [failed] }))).toContain('::group::✗ deployment/100%250Aweb')
 })

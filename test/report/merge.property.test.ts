@@ -55,7 +55,7 @@ const files: fc.Arbitrary<ReportFile> = fc.record(
   { requiredKeys: ['path'] },
 ) as fc.Arbitrary<ReportFile>
 
-it('any reports of the schema are merged into one of the schema, whose log has no command of the runner', () => {
+it('any reports are merged into a valid report whose log contains no runner commands', () => {
   fc.assert(
     fc.property(fc.array(files, { minLength: 1, maxLength: 5 }), (all) => {
       const record = mergeReports(all, 0)

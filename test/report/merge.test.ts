@@ -48,7 +48,7 @@ it.each<[readonly Outcome[], Outcome]>([
   [['failed', 'misconfigured'], 'misconfigured'],
   [['misconfigured', 'unknown'], 'unknown'],
   [['unknown', 'cancelled'], 'cancelled'],
-])('the merged outcome of %j is %s, in any order', (outcomes, expected) => {
+])('the outcomes %j are merged to %s, in any order', (outcomes, expected) => {
   const files = outcomes.map((outcome) => file(ended(outcome), outcome))
   for (const order of [files, files.toReversed()]) {
     expect(mergeReports(order, 0).outcome).toBe(expected)
@@ -56,9 +56,9 @@ it.each<[readonly Outcome[], Outcome]>([
 })
 
 it.each<[string, ReportFile]>([
-  ['failed, without targets', file({ ...ended('failed'), targets: [] }, undefined, 'a.json')],
-  ['superseded, without targets', file({ ...ended('superseded'), targets: [] }, undefined, 'a.json')],
-])('a report that contradicts itself is no success: %s', (_, forgery) => {
+  ['failed', file({ ...ended('failed'), targets: [] }, undefined, 'a.json')],
+  ['superseded', file({ ...ended('superseded'), targets: [] }, undefined, 'a.json')],
+])('a report that is %s and has no targets is no success', (_, forgery) => {
   for (const files of [[forgery], [file(ended('ready'), 'ready'), forgery]]) {
     const merged = mergeReports(files, 0)
     expect(merged.outcome).toBe(forgery.record?.outcome)
@@ -67,13 +67,13 @@ it.each<[string, ReportFile]>([
   }
 })
 
-it('annotations that changed what was gated stand in the result, each once', () => {
+it('annotations that changed the gated objects are in the merged report once', () => {
   const files = ['eu', 'us'].map((name) => file(createRecord({ annotations: [`rollout-gate/skip of job/db`] }), name))
   const merged = mergeReports(files, 0)
   expect(merged.annotations).toEqual(['rollout-gate/skip of job/db'])
 })
 
-it('the log lines of each target are the same as in its single summary', () => {
+it('the log lines of each target are the same as in its own summary', () => {
   const entries: Entry[] = [
     { at: at(2), target: 0, kind: 'problem', text: 'container app of pod/web-x exited with code 1' },
     { at: at(3), target: 0, kind: 'note', text: 'scaled from 2 to 3 replicas' },
@@ -89,7 +89,11 @@ it('the log lines of each target are the same as in its single summary', () => {
 })
 
 it.each<[string, Outcome, object]>([
-  ['decides if all others are ready', 'ready', { outcome: 'unknown', message: 'us: there is no report us.json' }],
+  [
+    'decides the merged outcome if all others are ready',
+    'ready',
+    { outcome: 'unknown', message: 'us: there is no report us.json' },
+  ],
   [
     'does not decide if another one failed',
     'failed',
@@ -103,7 +107,7 @@ it.each<[string, Outcome, object]>([
   expect(message).toMatch(text)
 })
 
-it('the message of a pattern without a match, and of an empty path, names the cause', () => {
+it('the message about a pattern without a match or an empty path contains the cause', () => {
   const messageOf = (missing: ReportFile) => mergeReports([missing], start).message
   expect(messageOf({ path: 'reports/*.json', isPattern: true })).toBe(
     'reports/*.json: no report matches reports/*.json',
@@ -111,7 +115,7 @@ it('the message of a pattern without a match, and of an empty path, names the ca
   expect(messageOf({ name: 'eu', path: '' })).toBe('eu: the path of its report is empty')
 })
 
-it('among equal outcomes, the gate that took the shortest time decides, then the first', () => {
+it('among equal outcomes, the gate with the shortest duration decides, then the first', () => {
   const deciding = (...seconds: readonly number[]) =>
     mergeReports(
       seconds.map((each, index) => file(ended('failed', each), `gate-${index}`)),
@@ -131,7 +135,7 @@ it('the headline, the annotation and failed-resources name the deciding gate', (
   expect(first).toMatchObject({ target: 'deployment.apps/web', gate: 'prod-eu' })
 })
 
-it('what still serves, and the undo, are those of each gate that is not ready', () => {
+it('each gate that is not ready shows what serves now and its undo', () => {
   const undo = { revision: 6, serving: { revision: 6, images: ['acme/web:v1'], ready: 2, wanted: 2 } }
   const failed = (context: string) => {
     const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
@@ -147,7 +151,7 @@ it('what still serves, and the undo, are those of each gate that is not ready', 
   ])
 })
 
-it('the merged report follows the schema, names gates and contexts, and has the moments of each gate', () => {
+it('the merged report is valid and contains the names, contexts and times of each gate', () => {
   const later = 3_600_000
   const ready = caseOf('one-ready')
   const shifted: EndedRunRecord = {
@@ -172,7 +176,7 @@ it('the merged report follows the schema, names gates and contexts, and has the 
   expect(report.targets[1]).toEqual({ ...single.targets[0], gate: 'us', context: 'prod' })
 })
 
-it('a gate without a name is named after its context, or after its path if several gates have the same context', () => {
+it('a gate without a name is named after its context, or after its path if contexts repeat', () => {
   const names = (...files: readonly ReportFile[]) => mergeReports(files, 0).gates?.map(({ name }) => name)
   const of = (context: string, path: string) =>
     file({ ...ended('ready'), cluster: { context, version: '' } }, undefined, path)
@@ -180,12 +184,12 @@ it('a gate without a name is named after its context, or after its path if sever
   expect(names(of('prod', 'a.json'), of('prod', 'b.json'), of('', 'c.json'))).toEqual(['a.json', 'b.json', 'c.json'])
 })
 
-it('without any report, the merged record has the present moment', () => {
+it('a merged report without any report has the present time', () => {
   const report = buildReport(mergeReports([{ path: 'a.json' }], start))
   expect(report).toMatchObject({ startedAt: new Date(start).toISOString(), durationSeconds: 0, targets: [] })
 })
 
-it('targets with one name in two gates are distinguished in the summary and the diagram', () => {
+it('targets with the same name in two gates are distinguished in the summary and the diagram', () => {
   const files = [file(ended('ready'), 'eu'), file(ended('failed'), 'us')]
   const summary = renderSummary(mergeReports(files, 0))
   expect(summary).toContain('section deployment/web in eu')
@@ -221,7 +225,7 @@ it('the summary and the log of hostile names, contexts and messages match their 
   expectSnapshot(`${renderMergedLog(record, { ...plainLog, groups: true }).join('\n')}\n`, 'merged-hostile.txt')
 })
 
-it('a name that only one target has is as short as in its own gate', () => {
+it('a name that only one target has is as short as in the report of its gate', () => {
   const only = createTarget({ name: 'api' })
   const record = mergeReports([file(createRecord({ targets: [createTargetRecord({ target: only })] }), 'eu')], 0)
   expect(renderSummary(record)).not.toContain('in eu')

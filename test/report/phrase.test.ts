@@ -8,7 +8,7 @@ function phrase(reason: ProblemRecord['reason'], overrides: ProblemOverrides = {
   )
 }
 
-it('the headline of an old pod without its image is that it blocks the update', () => {
+it('the headline of an old pod with a missing image is that it blocks the update', () => {
   const blocks = {
     message: 'blocks the update until the pod is ready or deleted',
     oldRevision: 'blocks-update',
@@ -16,7 +16,7 @@ it('the headline of an old pod without its image is that it blocks the update', 
   expect(phrase('image-not-found', blocks)).toBe('an old pod blocks the update')
 })
 
-it('a long image keeps its beginning and its end', () => {
+it('a long image name keeps its start and its end', () => {
   const words = phrase('image-not-found', { detail: { image: `registry.example.com/${'team/'.repeat(30)}web:v9` } })
   expect(words).toMatch(/^image registry\.example\.com\/.*….*web:v9 not found$/)
   expect(words.length).toBeLessThan(100)

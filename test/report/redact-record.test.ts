@@ -106,7 +106,7 @@ function textsIn(part: unknown, text: string, path = ''): string[] {
   )
 }
 
-test('every text of a record is redacted but those that identify', () => {
+test('every text of a record is redacted except identifiers', () => {
   const redacted = redactRecord(marked, (text) => text.replaceAll(marker, '***'))
   const names = (path: string) => ['apiVersion', 'kind', 'name', 'namespace'].map((key) => `${path}.${key}`)
   expect(textsIn(redacted, marker).toSorted()).toEqual(
@@ -134,7 +134,7 @@ test('every text of a record is redacted but those that identify', () => {
   expect(textsIn(redacted, '***')).toHaveLength(textsIn(marked, marker).length - textsIn(redacted, marker).length)
 })
 
-test('the facts behind a record stay in the process', () => {
+test('the facts behind a record are not part of the report', () => {
   const object = { apiVersion: 'v1', kind: 'Pod', metadata: { name: marker } }
   const target = createTargetRecord({
     target: createTarget({ manifest: object }),

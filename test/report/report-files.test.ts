@@ -49,14 +49,22 @@ it.each(rows<[string, readonly string[], readonly string[]]>(data, 'reads'))(
 )
 
 it.each<[string, readonly string[], readonly string[]]>([
-  ['nothing', ['# none'], ['reports: No report is named. Write one path per line, like reports/prod-eu/report.json.']],
-  ['a folder', ['reports/eu'], ['reports/eu: It is a folder. Name the report in it, like reports/eu/report.json.']],
+  [
+    'an empty input reports',
+    ['# none'],
+    ['reports: No report is named. Write one path per line, like reports/prod-eu/report.json.'],
+  ],
+  [
+    'a folder in the input reports',
+    ['reports/eu'],
+    ['reports/eu: It is a folder. Name the report in it, like reports/eu/report.json.'],
+  ],
   [
     'one name for several reports',
     ['all=reports/*/report.json'],
     ['reports: The name "all" is given to 2 reports. Write one line for each, with a name of its own.'],
   ],
-])('%s is a mistake', (_, lines, expected) => {
+])('%s is rejected', (_, lines, expected) => {
   expect(mistakesOf(...lines).toSorted()).toEqual(expected)
 })
 
@@ -70,17 +78,17 @@ it.each(rows<[string, string, string]>(data, 'is a mistake that names the file a
 
 it.each<[string, object, string]>([
   [
-    'is ready with a target that is not',
+    'is ready with a target that is not ready',
     { targets: [{ ...JSON.parse(report).targets[0], outcome: 'failed' }] },
     'outcome: It is ready, but not everything in the report is. Name the file of the output `report`, as the gate wrote it.',
   ],
-  ['is merged', { gates: [] }, 'It is a merged report. Name the reports of its gates.'],
-])('a report that %s is a mistake', (_, fields, message) => {
+  ['is merged already', { gates: [] }, 'It is a merged report. Name the reports of its gates.'],
+])('a report that %s is rejected', (_, fields, message) => {
   write('forged.json', JSON.stringify({ ...JSON.parse(report), outcome: 'ready', ...fields }))
   expect(mistakesOf('forged.json')).toEqual([`forged.json: ${message}`])
 })
 
-it('a report with wrong fields is a mistake that names them, three at most', () => {
+it('a report with invalid fields is rejected with at most three of them', () => {
   write(
     'a.json',
     report.replace('"outcome": "ready"', '"outcome": "fine"').replace('"durationSeconds": 31', '"durationSeconds": -1'),
@@ -103,12 +111,12 @@ it.each([
   'kubectl --context $(reboot) rollout undo deployment/web',
   'helm rollback web 6 -n shop && reboot',
   'helm rollback web 6 -n shop && ',
-])('a report with a way back that is no plain undo is a mistake: %j', (command) => {
+])('a report with an undo command that is no plain undo is rejected: %j', (command) => {
   write('forged.json', JSON.stringify({ ...JSON.parse(report), wayBack: { sentences: [], command } }))
   expect(mistakesOf('forged.json').join()).toMatch(/^forged\.json: wayBack\.command: /)
 })
 
-it('a link out of the workspace is a mistake, and its file is not read', () => {
+it('a link that leads out of the workspace is rejected without reading its file', () => {
   writeFileSync(join(dirname(folder), 'secret.json'), report)
   symlinkSync('../secret.json', join(folder, 'link.json'))
   symlinkSync('reports/eu/report.json', join(folder, 'inner.json'))
@@ -118,7 +126,7 @@ it('a link out of the workspace is a mistake, and its file is not read', () => {
   expect(read('inner.json')).toEqual(['inner.json'])
 })
 
-it('too many reports are one mistake', () => {
+it('too many reports are rejected as one mistake', () => {
   for (let index = 0; index < 201; index++) write(`many/${index}.json`, report)
   expect(mistakesOf('many/*.json')).toEqual(['reports 1: More than 200 reports are named.'])
 })

@@ -24,18 +24,18 @@ it.each(Object.keys(records))('the report of the test record %s matches its sche
   expect(reportSchema.safeParse(JSON.parse(text)).error).toBeUndefined()
 })
 
-it('the report of a gate that ended before it had targets contains nothing but its conclusion', () => {
+it('the report of a gate without targets contains only its conclusion', () => {
   const verdict = createVerdict('unknown', 'api-unreachable', { outage: 'no answer' })
   expect(JSON.parse(renderReport(emptyRecord(verdict, 0, 1_000)))).toEqual(expected['report without targets'])
 })
 
-it('the report contains the fields of the contract', () => {
+it('the report contains all documented fields', () => {
   const report = buildReport(caseOf('missing-image'))
   expect(report).toMatchObject(expected['fields of the report'])
   expect(report.targets[0]?.milestones.slice(3, 6)).toEqual(expected['milestones of the report'])
 })
 
-it('the report has a published schema that is up to date', () => {
+it('the published schema of the report is up to date', () => {
   const published = readFileSync(join(import.meta.dirname, '../../schemas/report.schema.json'), 'utf8')
   // Else run: npm run docs
   expect(JSON.parse(published)).toEqual(reportJsonSchema())
@@ -115,14 +115,14 @@ describe('the annotations', () => {
       ...overrides,
     })
 
-  it('point to the path in the repository after a checkout into a folder', () => {
+  it('refer to the path in the repository after a checkout into a folder', () => {
     const tracked = new Map([['k8s/web.yaml', { path: 'deploy/web.yaml', url: 'https://github.com' }]])
     expect(buildAnnotations(caseOf('missing-image'), tracked)).toMatchObject([
       { file: 'deploy/web.yaml', startLine: 12 },
     ])
   })
 
-  it('have no place in the commit when the file is not tracked, and name the file in their text', () => {
+  it('have no place if the file is not tracked, and name the file in their text', () => {
     const tracked = new Map([['k8s/web.yaml', 'untracked' as const]])
     const [annotation] = buildAnnotations(caseOf('missing-image'), tracked)
     expect(annotation).not.toHaveProperty('file')
@@ -137,7 +137,7 @@ describe('the annotations', () => {
     },
   )
 
-  it('are at most eight, and the last counts the rest', () => {
+  it('are at most eight, and the last one counts the rest', () => {
     const targets = Array.from({ length: 12 }, (_, index) => failed({ target: createTarget({ name: `web-${index}` }) }))
     const annotations = buildAnnotations(createRecord({ targets }))
     expect(annotations).toHaveLength(8)
@@ -154,7 +154,7 @@ describe('the annotations', () => {
     expect(buildAnnotations(createRecord({ verdict, targets }))[0]?.title).toContain('web-11')
   })
 
-  it('are never longer than the limit', () => {
+  it('do not exceed the maximum length', () => {
     const message = Array.from({ length: 50 }, () => 'x'.repeat(500)).join('\n')
     expect(buildAnnotations(createRecord({ targets: [failed({ message })] }))[0]?.message).toHaveLength(1_500)
   })

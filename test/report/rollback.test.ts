@@ -31,7 +31,7 @@ test.each(rows<[string, readonly TargetData[], readonly TargetData[], string, st
   },
 )
 
-test('a merged record refers to the outputs of its gates', () => {
+test('a merged record refers to the outputs of its gates for the undo', () => {
   expect(rollbackOf({ ...recordOf([{}]), gates: [] })).toEqual({
     command: '',
     note: 'Each gate has a rollback-command of its own.',
@@ -74,7 +74,7 @@ test.each(['prod; reboot', '$(reboot)', '-h', 'my prod', "o'brien", 'a`b`', 'pro
   },
 )
 
-test('the summary does not undo a version of three days either, although it counts from the change', () => {
+test('the summary has no undo command for a version that is three days old', () => {
   const serving = { revision: 6, images: ['acme/web:v1'], ready: 2, wanted: 2 }
   const { change: _, ...target } = failed({ undo: { revision: 6, serving }, changedAt: -259_200 })
   expect(renderSummary(recordOf([], [target]))).toContain(

@@ -50,7 +50,7 @@ it.each(
   for (const words of lacking) expect(summary).not.toContain(words)
 })
 
-it('the line of the manifest is a link if the file is tracked', () => {
+it('the summary links a line of the manifest if the file is tracked', () => {
   const record = caseOf('missing-image')
   expect(renderSummary(record, { tracked: trackedOf(record) })).toContain(
     '[`k8s/web.yaml` line 12](https://github.com/acme/shop/blob/0123abc/k8s/web.yaml#L12)',
@@ -88,13 +88,13 @@ it('the summary repeats neither the message nor a log that is the same in two ru
 
 const text = renderSummary(caseOf('many-targets'))
 
-it('with 500 targets, the first lines of the summary count the targets by outcome', () => {
+it('the summary of 500 targets begins with the number of targets by outcome', () => {
   expect(text).toContain(
     '\n\n❌ 20 × image not found · ❌ 10 × a container keeps crashing · 🛑 10 × the pods have no node · ⏳ 25 × in progress · ✅ 435 × ready\n\n',
   )
 })
 
-it('with 500 targets, the table of the summary shows the first that are not ready, and folds the other ones', () => {
+it('the summary of 500 targets shows the first that are not ready, and folds the others', () => {
   const table = text.slice(text.indexOf('|  | Target'), text.indexOf('<details>'))
   expect(table.match(/^\| (?:❌|🛑) \| \*\*/gm)).toHaveLength(15)
   expect(text).toContain('<details><summary>50 more targets not ready</summary>')
@@ -102,24 +102,24 @@ it('with 500 targets, the table of the summary shows the first that are not read
   expect(Buffer.byteLength(text)).toBeLessThan(120_000)
 })
 
-it('with 500 targets, the summary explains ten targets that are not ready, and the other ones in a folded section', () => {
+it('the summary of 500 targets explains ten that are not ready, and folds the others', () => {
   expect(text).toContain('<details><summary>Details of 30 more targets</summary>')
   expect(text.slice(0, text.indexOf('Details of 30 more')).match(/<summary>\S+ <b>/g)).toHaveLength(10)
 })
 
-it('no word makes a table wider than the page', () => {
+it('no word makes a table of the summary wider than the page', () => {
   const cells = renderSummary(caseOf('hostile')).match(/^\|.*\|$/gm) ?? []
   const table = cells.filter((line) => line.includes('step 2 of 2'))
   const words = table.flatMap((line) => line.replace(/<[^>]+>/g, ' ').split(/\s+/))
   expect(Math.max(...words.map((word) => word.replace(/&#\d+;|\\|\*/g, '').length))).toBeLessThan(80)
 })
 
-it('one summary may follow another', () => {
+it('a summary may follow another summary', () => {
   const both = renderSummary(caseOf('crash-loop')) + renderSummary(caseOf('one-ready'))
   expect(both).toMatch(/\n\n### ✅/)
 })
 
-it('hostile text opens no tag, block, link or diagram', () => {
+it('hostile text in the summary opens no tag, block, link or diagram', () => {
   const text = renderSummary(caseOf('hostile'))
   const outside = text.replace(/^(`{3,})(?:mermaid)?\n[\s\S]*?\n\1$/gm, '')
   const tags = outside.match(/<[^>]*>/g) ?? []
@@ -168,7 +168,7 @@ it.each([1_040_000, 200_000, 65_000, 10_000])(
   },
 )
 
-it('a summary that is too large gives up the evidence of ready targets first', () => {
+it('a large summary omits the evidence of ready targets first', () => {
   const whole = renderSummary(caseOf('all-ready'))
   const text = renderSummary(caseOf('all-ready'), { maxBytes: Buffer.byteLength(whole) - 1 })
   expect(text).toContain('size limit: the evidence of ready targets. All')
@@ -176,11 +176,11 @@ it('a summary that is too large gives up the evidence of ready targets first', (
   expect(text).not.toContain('with problems on the way')
 })
 
-it('a summary that is too large does not mention a reduction without effect', () => {
+it('a large summary does not mention an omission without effect', () => {
   expect(renderSummary(caseOf('one-ready'), { maxBytes: 900 })).toContain('size limit: the diagram. All')
 })
 
-it('a summary that is too large keeps the end of a log, which contains the reason', () => {
+it('a large summary keeps the end of a log because it contains the reason', () => {
   const record = createRecord({
     targets: [
       {
@@ -194,12 +194,12 @@ it('a summary that is too large keeps the end of a log, which contains the reaso
   expect(text).toContain('line 149')
 })
 
-it('the summary of a gate that never began names no clocks', () => {
+it('the summary of a gate that never began contains no clocks', () => {
   const error = new UserError([{ input: 'timeout', message: '"5" has no unit.' }])
   expect(renderSummary(misconfiguredRecord(error, 0, 0))).not.toMatch(/timeout off|stall timeout/)
 })
 
-it('several ready targets that are unchanged are one line, below those that changed', () => {
+it('several ready targets without a change share one line below the changed ones', () => {
   const unchanged = ['a', 'b', 'c'].map((name) =>
     createTargetRecord({ target: createTarget({ name }), change: 'none', changedAt: at(-90_000) }),
   )

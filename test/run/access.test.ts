@@ -80,7 +80,7 @@ test.each(['1.34', '1.35'])('a pod is requested by port-forward in Kubernetes %s
   expect(server.requests.at(-1)?.url).toBe('/api/v1/namespaces/shop/pods/web-1/portforward?ports=8080')
 })
 
-test('if the API server does not review access, the pod is asked', async () => {
+test('a pod is requested if the API server does not support access reviews', async () => {
   const { server, review, ask } = await start()
   server.deny({ verb: 'create', resource: 'selfsubjectaccessreviews' })
   await runPod(server, (_, response) => response.end('v2'))
@@ -121,7 +121,7 @@ async function startWith(app: RequestListener, token?: string) {
   return { ...started, requests: await runPod(started.server, app) }
 }
 
-test('no credential of the cluster reaches the pod', async () => {
+test('a request to a pod contains no credential of the cluster', async () => {
   const { ask, requests } = await startWith((_, response) => response.end(), 'sesame-open')
   await ask()
   expect(JSON.stringify(requests[0]?.rawHeaders)).not.toMatch(/sesame|authorization/i)
@@ -132,13 +132,13 @@ test.each([401, 403, 404, 429, 500, 503])('a response of a pod with the status %
   expect(await ask()).toMatchObject({ status })
 })
 
-test('a redirect is not followed', async () => {
+test('a redirect of a pod is not followed', async () => {
   const { ask, requests } = await startWith((_, response) => response.writeHead(302, { Location: '/login' }).end())
   expect(await ask()).toMatchObject({ status: 302, location: '/login' })
   expect(requests).toHaveLength(1)
 })
 
-test('a broken connection to the API server is no missing answer of the pod', async () => {
+test('a broken connection to the API server is not a missing answer of the pod', async () => {
   const { server, ask } = await start()
   await runPod(server, () => server.ports.breakConnections())
   expect(await failure(ask())).toMatchObject({ name: 'ConnectionError' })

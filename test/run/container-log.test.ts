@@ -77,7 +77,7 @@ test('a log is requested from the oldest wanted line on, and followed', async ()
   expect(kubelet.requests).toMatchObject([{ ...ref, follow: true, previous: false, since: 0 }])
 })
 
-test('lines older than the oldest wanted one are not passed on', async () => {
+test('log lines older than the oldest wanted line are not passed on', async () => {
   const { kubelet, log, newEvents } = start({ oldest: 100_000 })
   kubelet.write(99, 'long ago')
   kubelet.write(100, 'now')
@@ -85,7 +85,7 @@ test('lines older than the oldest wanted one are not passed on', async () => {
   expect(await newEvents()).toEqual(['now'])
 })
 
-test('at the end, what was written until then is passed on, and the stream is closed', async () => {
+test('at the end of the gate, written lines are passed on and the stream is closed', async () => {
   const { clock, kubelet, log, newEvents } = start()
   log.update(running)
   kubelet.write(1, 'one')
@@ -100,7 +100,7 @@ test('at the end, what was written until then is passed on, and the stream is cl
   expect(clock.pending).toEqual([])
 })
 
-test('at the end, a running container that still waits for a slot is not read', async () => {
+test('at the end of the gate, a running container that waits for a slot is not read', async () => {
   const slots = new Semaphore(0)
   const { kubelet, log, newEvents } = start({ slots })
   log.update(running)
@@ -110,7 +110,7 @@ test('at the end, a running container that still waits for a slot is not read', 
   expect(kubelet.requests).toEqual([])
 })
 
-test('at the end, lines that do not arrive are given up', async () => {
+test('at the end of the gate, lines that do not arrive are given up', async () => {
   const { clock, kubelet, log, newEvents } = start()
   kubelet.isHanging = true
   kubelet.write(1, 'never seen')

@@ -55,7 +55,7 @@ const sends = (texts: readonly string[], closes: boolean) => (socket: Socket) =>
   if (closes) socket.end()
 }
 
-describe('an HTTP response', () => {
+describe('for an HTTP request,', () => {
   test.each(rows<[string, Partial<HttpQuery>, readonly string[], boolean, object]>(data, 'answers'))(
     '%s',
     async (_, asked, texts, closes, answer) => {
@@ -63,7 +63,7 @@ describe('an HTTP response', () => {
     },
   )
 
-  test('of an endless body only the start is read', async () => {
+  test('a response with an endless body is read only at its start', async () => {
     const sockets: Socket[] = []
     const answer = await ask(
       (socket) => {
@@ -81,7 +81,7 @@ describe('an HTTP response', () => {
     for (const socket of sockets) if (!socket.destroyed) await new Promise((resolve) => socket.once('close', resolve))
   })
 
-  test('bytes that are no text become replacement characters', async () => {
+  test('a response with bytes that are no text contains replacement characters', async () => {
     const answer = (socket: Socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n')
       socket.write(Buffer.of(0xff, 0x41))

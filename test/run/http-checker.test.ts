@@ -121,7 +121,7 @@ function line(flags = '', request = 'GET /'): string {
 }
 
 describe('http-checks', () => {
-  test('an answer has the status, the duration and the start of the body', async () => {
+  test('record the status, the duration and the start of the body', async () => {
     const app = await startApp(({ response }) => response.writeHead(404).end('x'.repeat(300)))
     const gate = await start({ httpChecks: line('', 'GET /healthz'), app })
     gate.ask(ofPod())
@@ -143,7 +143,7 @@ describe('http-checks', () => {
     })
   })
 
-  test('a redirect has its address', async () => {
+  test('record the address of a redirect', async () => {
     const app = await startApp(({ response }) => response.writeHead(302, { Location: '/login' }).end())
     const gate = await start({ app })
     gate.ask(ofPod())
@@ -163,7 +163,7 @@ describe('http-checks', () => {
     expect(gate.observations).toMatchObject([{ matches }])
   })
 
-  test('secrets are removed from the body before it is cut', async () => {
+  test('remove secrets from the body before it is cut', async () => {
     const app = await startApp(({ response }) => response.end(`${'x'.repeat(195)}correct-horse-battery`))
     const secrets = new Secrets()
     secrets.add('correct-horse-battery')
@@ -173,7 +173,7 @@ describe('http-checks', () => {
     expect(JSON.stringify(gate.observations)).not.toContain('corre')
   })
 
-  test('are sent with the headers of the user, which replace the same headers of this program', async () => {
+  test('are sent with the headers of the user, which replace default headers', async () => {
     const app = await startApp(({ response }) => response.end())
     const gate = await start({
       httpChecks: line("--header='Authorization: Bearer of-app' --header='Accept: text/plain'", 'POST /'),
@@ -199,7 +199,7 @@ describe('http-checks', () => {
     await gate.answers(1)
   })
 
-  test('run 16 at a time, the earliest first', async () => {
+  test('run at most 16 at a time, the earliest first', async () => {
     const app = await startApp()
     const gate = await start()
     const pods = Array.from({ length: 40 }, (_, index) => `web-${index}`)
@@ -230,7 +230,7 @@ describe('http-checks', () => {
     expect((user + system) / 1_000).toBeLessThan(30 * count)
   }, 60_000)
 
-  test('are not repeated while one is under way', async () => {
+  test('are not repeated while one is running', async () => {
     const app = await startApp()
     const gate = await start({ app })
     gate.ask(ofPod())
@@ -256,7 +256,7 @@ describe('http-checks', () => {
     },
   )
 
-  test('a pod of the same name with another identity is asked anew', async () => {
+  test('request a pod with the same name and another uid again', async () => {
     const app = await startApp()
     const gate = await start({ app })
     gate.ask(ofPod())
@@ -269,7 +269,7 @@ describe('http-checks', () => {
     expect(gate.observations).toMatchObject([{ pod: 'web-0', namespace: 'shop', body: 'new' }])
   })
 
-  test('count a refused connection as a missing answer', async () => {
+  test('record a refused connection as a missing answer', async () => {
     const gate = await start()
     gate.ask(ofPod('web-0', 9999))
     await gate.answers(1)
@@ -314,7 +314,7 @@ describe('the API server', () => {
     expect(gate.observations).toMatchObject([{ type: 'ANSWER', status: 200 }])
   })
 
-  test('warns once that it reports errors', async () => {
+  test('warns once if it reports errors', async () => {
     const gate = await start()
     gate.server.failNext(2, 500, { filter: ({ url }) => url.includes('portforward') })
     gate.ask(ofPod(), ofPod('web-1'))
@@ -324,7 +324,7 @@ describe('the API server', () => {
     ])
   })
 
-  test('that withdraws the access for 30 s is reported as a refusal', async () => {
+  test('that withdraws access for 30 s is reported as a refusal', async () => {
     const gate = await start()
     gate.server.deny({ verb: '*', resource: 'pods/portforward' })
     gate.ask(ofPod())
@@ -344,7 +344,7 @@ describe('the API server', () => {
     ])
   })
 
-  test('that grants the access again lets the pod be asked', async () => {
+  test('that restores access lets the pod be requested', async () => {
     const app = await startApp(({ response }) => response.end())
     const gate = await start({ app })
     gate.server.deny({ verb: '*', resource: 'pods/portforward' })
@@ -356,7 +356,7 @@ describe('the API server', () => {
     expect(gate.observations).toMatchObject([{ type: 'ANSWER', status: 200 }])
   })
 
-  test('that refuses the credentials after they were read again is reported as a refusal', async () => {
+  test('that refuses the credentials twice is reported as a refusal', async () => {
     const gate = await start()
     gate.server.refuseTokens()
     gate.ask(ofPod())
