@@ -294,15 +294,13 @@ async function sendRequest(url: URL, options: https.RequestOptions, body?: strin
 export async function readApiError(response: IncomingMessage): Promise<ApiError> {
   const text = await readTextBody(response, maxErrorBytes).catch(() => '')
   const { statusCode = 0, statusMessage, headers } = response
+  // Proxies and load balancers answer in HTML. A server that expects TLS answers with one line of text.
   const line = /^[\w ,.'-]{1,200}\s*$/.test(text) ? text.trim() : ''
   const message = line || statusMessage || 'no reason given'
-  // Proxies and load balancers answer in HTML. A server that expects TLS answers with one line of text.
-  return errorFromStatus(tryParseJson(text), statusCode, message, parseRetryAfter(headers['retry-after']))
-}
-
-/** The delay in milliseconds. The API server writes seconds; any other form is ignored. */
-function parseRetryAfter(header: string | undefined): number | undefined {
-  return /^\d+$/.test(header ?? '') ? Number(header) * 1000 : undefined
+  // The API server writes seconds; any other form is ignored.
+  const retryAfter = headers['retry-after'] ?? ''
+  const retryAfterMs = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : undefined
+  return errorFromStatus(tryParseJson(text), statusCode, message, retryAfterMs)
 }
 
 function unreadableCredentialsError(user: string, error: unknown): UserError {

@@ -129,16 +129,6 @@ export function notFoundError(message: string): ApiError {
   return new ApiError(404, message)
 }
 
-/** Creates the error for a server that answers every request with 404. */
-export function noApiServerError({ message }: ApiError): ConnectionError {
-  return new ConnectionError('EBADMSG', `status 404 for every request: ${message}`)
-}
-
-/** Creates the error for a 404 if the server may serve the kind nevertheless. */
-export function unexpectedNotFoundError({ message }: ApiError): ApiError {
-  return new ApiError(503, `status 404, but the kind may exist: ${message}`)
-}
-
 export function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300
 }

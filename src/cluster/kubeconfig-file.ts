@@ -277,7 +277,9 @@ const maybeSecret = /token|secret|passw|credential|key/i
  * ambiguous name is masked only if the value looks random: the runner drops job outputs that contain a masked string.
  */
 export function secretsOfKubeconfig(document: KubeconfigDocument): string[] {
-  const values = [...document.users.flatMap(secretsOfUser), ...document.clusters.flatMap(secretsOfCluster)]
+  // The certificate authority of a cluster is public.
+  const urls = document.clusters.flatMap(({ body }) => [body['proxy-url'], body['server']])
+  const values = [...document.users.flatMap(secretsOfUser), ...urls.flatMap(passwordOfUrl)]
   const [text, ...encoded] = document.texts
   const lines = [text ?? '', ...encoded].flatMap((whole) => whole.split(/\r?\n/)).map((line) => line.trim())
   const secretLines = lines.filter((line) => isLongBase64(line) || values.some((value) => line.includes(value)))
@@ -301,11 +303,6 @@ function secretsOfUser({ body }: NamedEntry): string[] {
       : []),
     ...(Array.isArray(exec['args']) ? secretsOfArguments(exec['args']) : []),
   ]
-}
-
-/** The passwords in the URLs of a cluster. Its certificate authority is public. */
-function secretsOfCluster({ body }: NamedEntry): string[] {
-  return [body['proxy-url'], body['server']].flatMap(passwordOfUrl)
 }
 
 function passwordOfUrl(url: unknown): string[] {

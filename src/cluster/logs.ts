@@ -37,9 +37,10 @@ export async function readLog(
       timeoutMs: logReadMs,
       maxBytes: maxLogAnswerBytes + 1024,
     })
-    return isKubeletRefusal(text)
-      ? { text: undefined, why: explainKubeletRefusal(text.trim()) }
-      : { text: lastLinesWithin(redact(text), maxTailBytes) }
+    if (!isKubeletRefusal(text)) return { text: lastLinesWithin(redact(text), maxTailBytes) }
+    // The message about a removed container is replaced, because it quotes a long id.
+    const isRemoved = /^unable to retrieve container logs|code = NotFound/.test(text.trim())
+    return { text: undefined, why: isRemoved ? 'the node no longer has it' : text.trim() }
   } catch (error) {
     const failure = logFailureOf(error)
     if (failure !== 'not-started' && failure !== 'gone') throw error
@@ -70,11 +71,6 @@ const kubeletRefusals =
 
 function isKubeletRefusal(text: string): boolean {
   return kubeletRefusals.test(text.trim())
-}
-
-/** Explains a message of the kubelet. The message about a removed container is replaced, because it quotes a long id. */
-function explainKubeletRefusal(text: string): string {
-  return /^unable to retrieve container logs|code = NotFound/.test(text) ? 'the node no longer has it' : text
 }
 
 /** The last whole lines within the limit, in bytes. If the last line alone is longer, the end of this line. */

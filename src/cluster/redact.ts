@@ -67,11 +67,13 @@ export class Redactor {
         : this.#redactValue(value)
     const hashVariablesOrMapValues = (value: unknown) => (isObject(value) ? hashMapValues(value) : hashVariables(value))
     const redactArguments = (value: unknown) => {
-      if (Array.isArray(value))
-        collectArgumentSecrets(
-          value.map((each) => (isTextOrNumber(each) ? String(each) : '')),
-          known,
-        )
+      // Collects the secrets in arguments like `--password=…` and `--password …`.
+      let flag = ''
+      for (const argument of Array.isArray(value) ? value : []) {
+        const text = isTextOrNumber(argument) ? String(argument) : ''
+        known.addFromText(flag, text)
+        flag = /^-[^=]*$/.test(text) ? text : ''
+      }
       return this.#redactValue(value)
     }
     // Values of labels stay readable, even if the name of a label suggests a secret: labels are compared by their
@@ -263,11 +265,6 @@ export class Redactor {
 /** Whether a value is a text or a number: without quotes, a password of digits is a number in YAML. */
 function isTextOrNumber(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number'
-}
-
-/** Collects the secrets in arguments like `--password=…` and `--password …`. */
-function collectArgumentSecrets(args: readonly string[], known: KnownSecrets): void {
-  for (const [index, text] of args.entries()) known.addFromText(/^-[^=]*$/.exec(args[index - 1] ?? '')?.[0] ?? '', text)
 }
 
 function textEntries(value: unknown): (readonly [string, string])[] {

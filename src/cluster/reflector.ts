@@ -34,9 +34,7 @@ import {
   isMethodNotSupported,
   isNotFound,
   isUnauthorized,
-  noApiServerError,
   retryAfterOf,
-  unexpectedNotFoundError,
 } from './failures.ts'
 import type { Observation, WatchRequest } from './feed.ts'
 import {
@@ -433,9 +431,11 @@ export class Reflector {
     try {
       const state = await this.#options.kindState()
       if (state === 'gone') return { error, isKindGone: true }
-      return { error: state === 'other-version' ? error : unexpectedNotFoundError(error) }
+      if (state === 'other-version') return { error }
+      return { error: new ApiError(503, `status 404, but the kind may exist: ${error.message}`) }
     } catch (failure) {
-      return { error: isNotFound(failure) ? noApiServerError(failure) : failure }
+      if (!isNotFound(failure)) return { error: failure }
+      return { error: new ConnectionError('EBADMSG', `status 404 for every request: ${failure.message}`) }
     }
   }
 

@@ -180,7 +180,8 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
       return missing.key === undefined ? `${object} is missing` : `${object} lacks the key ${missing.key}`
     },
     sentence: ({ missing, volume, message }, { container }) => {
-      const why = missing?.name === undefined ? message : missingObjectText(missing)
+      const state = missing?.key === undefined ? 'does not exist' : `has no key ${missing.key}`
+      const why = missing?.name === undefined ? message : `${missingObjectName(missing)} ${state}`
       return container === undefined ? mountSentence(volume, why) : `cannot be created: ${why}`
     },
     hint: missingObjectHint,
@@ -222,11 +223,6 @@ function probeTexts(kind: ProbeKind): Pick<ReasonSpec<ProbeDetail>, 'sentence' |
 /** `volume "settings" cannot be mounted: …`. */
 export function mountSentence(volume: string | undefined, why: string): Sentence {
   return clause(`${volume === undefined ? 'a volume' : `volume "${volume}"`} cannot be mounted: ${why}`)
-}
-
-function missingObjectText(missing: MissingObject): string {
-  const { key } = missing
-  return `${missingObjectName(missing)} ${key === undefined ? 'does not exist' : `has no key ${key}`}`
 }
 
 /** The object as kubectl names it: `secret/database`; `secret` if the name is unknown. */
@@ -285,16 +281,10 @@ function createHint({ mayBeRoot, step, mount }: Partial<CreateDetail>, words: Hi
     return `The kubelet cannot prepare a \`subPath\` of ${theContainer}: the folder must exist on the volume, or the node must be allowed to create it (an NFS server forbids that with root_squash).`
   if (step === 'working-directory')
     return `Correct \`workingDir\` of ${theContainer}, or WORKDIR of ${theImage}: the folder must exist, and the user of the container must be allowed to enter it.`
-  return (
-    subPathHint(mount) ??
-    `The kubelet, the container runtime or a hook of it fails before the program of ${theContainer} starts. Its events: ${describePod}.`
-  )
-}
-
-/** Hint for a subPath that its volume lacks. The kubelet creates a folder, which cannot be mounted onto a file. */
-function subPathHint(mount: FailedMount | undefined): string | undefined {
-  if (mount?.subPath === undefined || !mount.error.startsWith('not a directory')) return undefined
-  return `Probably volume ${mount.volume} has no ${mount.subPath}: an empty folder is mounted instead, but ${mount.path} is a file in the image. Correct the subPath, or add the key to the ConfigMap or Secret of the volume.`
+  // For a subPath that its volume lacks, the kubelet creates a folder, which cannot be mounted onto a file.
+  if (mount?.subPath !== undefined && mount.error.startsWith('not a directory'))
+    return `Probably volume ${mount.volume} has no ${mount.subPath}: an empty folder is mounted instead, but ${mount.path} is a file in the image. Correct the subPath, or add the key to the ConfigMap or Secret of the volume.`
+  return `The kubelet, the container runtime or a hook of it fails before the program of ${theContainer} starts. Its events: ${describePod}.`
 }
 
 /** Hint for a missing object: what to create, where the pod refers to it, and how to list the existing objects. */

@@ -239,8 +239,10 @@ function causeText(cause: SchedulingCause): string {
       return `${lacks} ${cause.resource}`
     case 'pod-count':
       return `${is} full of pods`
-    case 'taint':
-      return `${has} a taint that the pod does not tolerate${ifPresent` (${taintText(cause)})`}`
+    case 'taint': {
+      const taint = cause.value === undefined ? cause.key : `${cause.key}=${cause.value}`
+      return `${has} a taint that the pod does not tolerate${ifPresent` (${taint})`}`
+    }
     case 'cordoned':
       return `${is} cordoned`
     case 'node-selector':
@@ -266,10 +268,6 @@ function causeText(cause: SchedulingCause): string {
 
 function reportText({ reason, message }: PodReport): string {
   return [reason, message].filter((each) => each !== '').join(': ')
-}
-
-function taintText({ key = '', value }: { readonly key?: string; readonly value?: string }): string {
-  return value === undefined ? key : `${key}=${value}`
 }
 
 /** The sentence about a pod that has ended. `count`: how many pods the controller has replaced so far. */
@@ -350,9 +348,4 @@ export function finalizerAdvice({ command }: HintWords, about: string, finalizer
     return `Kubernetes removes ${names} once nothing uses the object, and its dependents are gone.`
   const force = command('patch', about, '--type=json', '-p', '[{"op":"remove","path":"/metadata/finalizers"}]')
   return `The controller that set ${names} must remove it: check that it runs. Only if that controller no longer exists, remove it by hand: ${force}.`
-}
-
-/** Whether a pod waits for its PersistentVolumeClaims (pkg/scheduler/framework/plugins/volumebinding). */
-export function isWaitingForClaims(detail: UnschedulableDetail): boolean {
-  return 'causes' in detail && detail.causes.some(({ type }) => type === 'unbound-claims')
 }

@@ -52,8 +52,11 @@ export function probeSentence(
 export function probeHint(kind: ProbeKind, { answer }: Partial<ProbeDetail>, words: HintWords): string {
   const { spec } = words
   const probe = spec?.[`${kind}Probe`]
-  if (answer?.type === 'not-asked')
-    return `The kubelet cannot run the probe${missingProgramText(answer.program, spec)}.`
+  if (answer?.type === 'not-asked') {
+    const program = answer.program?.replaceAll('`', '')
+    if (program === undefined) return 'The kubelet cannot run the probe. Its error is in the message.'
+    return `The kubelet cannot run the probe: ${spec?.image ?? 'the image'} has no program ${program} that may be executed. Add it to the image, or let the probe ask with \`httpGet\`, \`tcpSocket\` or \`grpc\`.`
+  }
   const further = {
     liveness: 'If the container only needs longer to start, give it a startupProbe.',
     readiness: logHint(words),
@@ -80,12 +83,6 @@ function probeRequest(probe: Probe | undefined, answer: ProbeAnswer | undefined,
     return `The probe asks port ${port}${path}, but the container declares ${declared}.`
   }
   return `The probe asks port ${port}${path}: ${answerText(answer, probe)}`
-}
-
-/** `: app:v2 has no program wget that may be executed`. */
-function missingProgramText(program: string | undefined, spec: Container | undefined): string {
-  if (program === undefined) return '. Its error is in the message'
-  return `: ${spec?.image ?? 'the image'} has no program ${program.replaceAll('`', '')} that may be executed. Add it to the image, or let the probe ask with \`httpGet\`, \`tcpSocket\` or \`grpc\``
 }
 
 /** The meaning of an answer to a probe. */

@@ -172,12 +172,6 @@ export function messageOf(problem: Problem): string {
   return sentenceOf(problem).text
 }
 
-/** Where a problem is: `container app of pod/web-fc8b-8xkbh`. Raw text: renderers escape it. */
-export function placeOfProblem(problem: Pick<Problem, 'subject' | 'isElsewhere' | 'container' | 'isInit'>): string {
-  const { subject, isElsewhere, container, isInit } = problem
-  return placeText({ object: subjectText(subject), namespace: isElsewhere && subject.namespace, container, isInit })
-}
-
 /** An object or container as text. @param place.namespace the object's namespace, if it is not the target's */
 export function placeText(place: {
   readonly object: string
@@ -192,6 +186,8 @@ export function placeText(place: {
 
 /** A problem in one sentence: `container app of pod/web-x exited with code 3 (2 pods have this problem)`. Raw text. */
 export function problemSentence(problem: Problem): string {
-  const pods = (problem.pods ?? 1) > 1 ? ` (${problem.pods} pods have this problem)` : ''
-  return `${joinSubject(placeOfProblem(problem), sentenceOf(problem))}${pods}`
+  const { subject, isElsewhere, container, isInit, pods = 1 } = problem
+  const namespace = isElsewhere && subject.namespace
+  const place = placeText({ object: subjectText(subject), namespace, container, isInit })
+  return joinSubject(place, sentenceOf(problem)) + (pods > 1 ? ` (${pods} pods have this problem)` : '')
 }

@@ -194,14 +194,11 @@ function grantText(accesses: readonly DeniedAccess[]): string | undefined {
   const verbs = [...resources].every((resource) => resource.includes('/')) ? 'get' : 'get,list,watch'
   const rules = [`--verb=${verbs}`, `--resource=${[...resources].join(',')}`]
   const role = clusterCommand('create', kind, roleName, ...rules, ...scope)
-  const binding = clusterCommand(
-    'create',
-    `${kind}binding`,
-    roleName,
+  const binds = [
     `--${kind}=${roleName}`,
-    bindingFlag(user),
-    ...scope,
-  )
+    user.startsWith(serviceAccount) ? `--serviceaccount=${user.slice(serviceAccount.length)}` : `--user=${user}`,
+  ]
+  const binding = clusterCommand('create', `${kind}binding`, roleName, ...binds, ...scope)
   return `Grant user ${user} what is missing ${place}: ${role}, then ${binding}.`
 }
 
@@ -209,9 +206,4 @@ function grantText(accesses: readonly DeniedAccess[]): string | undefined {
 function grantedResources({ resource, group }: DeniedAccess): readonly string[] {
   const name = group === '' ? resource : `${resource}.${group}`
   return name === 'pods' ? ['pods', 'pods/log'] : [name]
-}
-
-/** The flag of `kubectl create rolebinding` that names a user. */
-function bindingFlag(user: string): string {
-  return user.startsWith(serviceAccount) ? `--serviceaccount=${user.slice(serviceAccount.length)}` : `--user=${user}`
 }

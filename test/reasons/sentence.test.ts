@@ -1,4 +1,4 @@
-import { type Problem, placeOfProblem, problemSentence } from '../../src/reasons/reasons.ts'
+import { type Problem, problemSentence } from '../../src/reasons/reasons.ts'
 import { joinSubject } from '../../src/reasons/spec.ts'
 import { toSubject } from '../kit/subject.ts'
 
@@ -22,8 +22,8 @@ describe('the sentence about a problem', () => {
   })
 
   it('names an init container', () => {
-    expect(placeOfProblem({ ...problem, container: 'migrate', isInit: true })).toBe(
-      'init container migrate of pod/web-x',
+    expect(problemSentence({ ...problem, container: 'migrate', isInit: true })).toBe(
+      'init container migrate of pod/web-x exited with code 3, 3 times',
     )
   })
 })

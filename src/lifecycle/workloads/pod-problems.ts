@@ -1,5 +1,5 @@
 import { cachePerObject, lastOccurrence, type Pod } from '../../cluster/objects.ts'
-import { isWaitingForClaims, type NodeState, type SchedulingCause } from '../../reasons/pods.ts'
+import type { NodeState, SchedulingCause } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
@@ -152,11 +152,13 @@ function unschedulableProblem(view: PodView, reader: Reader): Problem | undefine
   // All scheduling gates are removed, but the scheduler has not updated the condition yet.
   if (isGated && schedulingGates.length === 0) return undefined
   const detail = isGated ? { schedulingGates } : { ...schedulingCausesOf(view), autoscaler: scaleUp?.refusal }
+  // pkg/scheduler/framework/plugins/volumebinding
+  const isWaitingForClaims = 'causes' in detail && detail.causes.some(({ type }) => type === 'unbound-claims')
   return {
     ...objectProblemFields(pod, reader.time(lastTransitionTime) ?? reader.now),
     reason: 'unschedulable',
     detail,
-    cause: isWaitingForClaims(detail) ? unboundClaimOfPod(pod, reader) : undefined,
+    cause: isWaitingForClaims ? unboundClaimOfPod(pod, reader) : undefined,
   }
 }
 
