@@ -1,6 +1,5 @@
 import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
-import type { KindName, ObjectName } from '../cluster/objects.ts'
-import { secretsInHeader } from '../cluster/secret-values.ts'
+import type { ObjectName } from '../cluster/objects.ts'
 import { formatDuration, parseDuration } from '../duration.ts'
 import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { number, oneOf, writtenLines } from '../input-types.ts'
@@ -232,10 +231,6 @@ export function linesForRecording(text: string): readonly string[] {
   return writtenLines(text).map(({ text }) => maskHeaders(splitWords(text, () => {})?.map((word) => word.text) ?? []))
 }
 
-export function secretsOfHeaders({ httpChecks }: Pick<Checks, 'httpChecks'>): readonly string[] {
-  return httpChecks.flatMap(({ headers }) => headers).flatMap(([name, value]) => secretsInHeader(name, value))
-}
-
 /**
  * Finds the kind of each reference in the checks.
  * @param resources the server's resource types, in the order of discovery
@@ -254,15 +249,6 @@ export function resolveCheckKinds(checks: Checks, resources: readonly ApiResourc
     return { ...check, reference: { ...check.reference, ...kindNameOf(resource) } }
   })
   return { ...checks, httpChecks }
-}
-
-/** Extends `milestonesOf` with the milestones of the checks: `answers` and `held`. */
-export function withMilestones(
-  milestonesOf: (kind: KindName) => readonly string[],
-  { httpChecks, holdMs }: Checks,
-): (kind: KindName) => readonly string[] {
-  const own = [...(httpChecks.length > 0 ? ['answers'] : []), ...(holdMs > 0 ? ['held'] : [])]
-  return (kind) => [...milestonesOf(kind), ...own]
 }
 
 /**

@@ -39,7 +39,9 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
   const [{ Environment }, vm] = await Promise.all([import('@marcbachmann/cel-js'), import('node:vm')])
   const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })
   // From the list library of Kubernetes (https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library).
-  environment.registerFunction('list.sum(): dyn', sumOfIntegers)
+  environment.registerFunction('list.sum(): dyn', (numbers: readonly bigint[]) =>
+    numbers.reduce((total, each) => total + each, 0n),
+  )
   const limited = createTimeLimiter(vm, limitMs)
   const compileExpression = (source: string) => {
     const evaluate = environment.parse(expandConditionCalls(source))
@@ -131,10 +133,6 @@ function withStepLimit<Value>(value: Value, steps: { left: number }): Value {
   }
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withStepLimit(each, steps)])) as Value
-}
-
-function sumOfIntegers(numbers: readonly bigint[]): bigint {
-  return numbers.reduce((total, each) => total + each, 0n)
 }
 
 function firstLine(error: unknown): string {

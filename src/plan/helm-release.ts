@@ -151,10 +151,11 @@ export function createSelectionReader(
     if (objects !== undefined)
       return objects.filter((object) => isOfRelease(object, release)).map(({ metadata }) => metadata.name)
     skipped.add(key)
-    const name = releaseReference(release)
-    if (skippedSelections(name).length === byRelease.get(name)?.length)
-      throw new UserError([{ input: 'kubeconfig', message: explainUnlistableRelease(release) }], 'forbidden')
-    return []
+    const reference = releaseReference(release)
+    if (skippedSelections(reference).length !== byRelease.get(reference)?.length) return []
+    const { name, namespace } = release
+    const message = `No kind that the Helm release ${name} in namespace ${namespace} may contain can be listed. Grant get, list and watch on the kinds of its objects: examples/role.yaml of Rollout Gate has the Role to apply.`
+    throw new UserError([{ input: 'kubeconfig', message }], 'forbidden')
   }
   return {
     namesOf: async ({ release, ...request }: Selection): Promise<readonly string[]> =>
@@ -185,8 +186,4 @@ export function createSelectionReader(
 
 function releaseReference({ name, namespace }: Release): string {
   return `${releaseKind.word}/${name} -n ${namespace}`
-}
-
-function explainUnlistableRelease({ name, namespace }: Release): string {
-  return `No kind that the Helm release ${name} in namespace ${namespace} may contain can be listed. Grant get, list and watch on the kinds of its objects: examples/role.yaml of Rollout Gate has the Role to apply.`
 }

@@ -55,7 +55,7 @@ type KubectlLine =
 export function readKubectlLines(lines: readonly string[]): readonly (KubectlLine | undefined)[] {
   let hasFailed = false
   return lines.map((line, index) => {
-    if (isFailureLine(line)) {
+    if (failures.some((pattern) => pattern.test(line))) {
       hasFailed = true
       return { type: 'failure', message: [removeFinalPunctuation(line), ...listBelow(lines, index)].join(': ') }
     }
@@ -108,7 +108,8 @@ function listBelow(lines: readonly string[], index: number): readonly string[] {
  */
 function parseKubectlLine(line: string): KubectlLine | undefined {
   if (/^warning:/i.test(line)) return { type: 'skipped', why: 'a warning' }
-  if (isLogLine(line)) return { type: 'skipped', why: 'a log line' }
+  // `W0101 10:00:00.000000   12345 warnings.go:70] …` (k8s.io/klog)
+  if (/^[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/.test(line)) return { type: 'skipped', why: 'a log line' }
   if (information.test(line)) return { type: 'skipped', why: 'information' }
 
   const words = splitWords(line, () => {})
@@ -191,15 +192,6 @@ const failures = [
   /^(?:You must be logged in|Object '\w+' is missing|from .*: cannot use generate name)\b/,
   /^\S+: (?:.*: )?(?:command )?not found(?:: \S+)?$/,
 ]
-
-function isFailureLine(line: string): boolean {
-  return failures.some((pattern) => pattern.test(line))
-}
-
-/** Whether kubectl logged this line: `W0101 10:00:00.000000   12345 warnings.go:70] …` (k8s.io/klog). */
-function isLogLine(line: string): boolean {
-  return /^[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/.test(line)
-}
 
 /** Whether a text contains manifests in YAML or JSON. Manifests contain an `apiVersion`, kubectl's output does not. */
 export function isManifestText(text: string): boolean {

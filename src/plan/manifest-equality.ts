@@ -496,12 +496,15 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
   if (ours === undefined) return undefined
   const writers = managedFields.filter(({ subresource, ownedFields }) => !subresource && ownedFields !== undefined)
   const appliers = writers.filter(({ operation }) => operation === 'Apply')
+  const lastApplied = '/kubectl.kubernetes.io~1last-applied-configuration'
   const client = managedFields.find(
-    ({ operation, ownedFields = [] }) => operation === 'Update' && ownedFields.some(isLastApplied),
+    ({ operation, ownedFields = [] }) =>
+      operation === 'Update' && ownedFields.some((pointer) => pointer.endsWith(lastApplied)),
   )
   // The annotation is stale if another tool applied the object later than kubectl.
   const isStale = appliers.some(
-    ({ time = '', ownedFields = [] }) => time > (client?.time ?? '') && ownedFields.some(isOutsideMetadata),
+    ({ time = '', ownedFields = [] }) =>
+      time > (client?.time ?? '') && ownedFields.some((pointer) => !pointer.startsWith('/metadata/')),
   )
   if (applied !== undefined && !(client !== undefined && isStale))
     return { ...compareApplied(ours, applied), hasValues: true, applier: client }
@@ -527,14 +530,6 @@ function writerOfMostFields(ours: readonly string[], writers: readonly ManagedFi
     return { writer, count: ours.filter(createOwnershipTest(ownedFields)).length, ownedCount: ownedFields.length }
   })
   return candidates.toSorted((a, b) => b.count - a.count || b.ownedCount - a.ownedCount)[0]?.writer
-}
-
-function isOutsideMetadata(pointer: string): boolean {
-  return !pointer.startsWith('/metadata/')
-}
-
-function isLastApplied(pointer: string): boolean {
-  return pointer.endsWith('/kubectl.kubernetes.io~1last-applied-configuration')
 }
 
 type Hashes = Readonly<Record<string, string>>

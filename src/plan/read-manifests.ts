@@ -332,14 +332,10 @@ function childNodeAt(
     return pair === undefined ? undefined : { offset: pair.key.range?.[0] ?? 0, node: pair.value }
   }
   if (!isSeq(node) || typeof step === 'string') return undefined
-  const item = (
-    typeof step === 'number' ? node.items[step] : node.items.find((item) => isMap(item) && hasFields(item, step))
-  ) as Node | undefined
+  const isSelected = (item: unknown) =>
+    isMap(item) && Object.entries(step).every(([name, value]) => String(item.get(name)) === value)
+  const item = (typeof step === 'number' ? node.items[step] : node.items.find(isSelected)) as Node | undefined
   return item === undefined ? undefined : { offset: item.range?.[0] ?? 0, node: item }
-}
-
-function hasFields(map: { get(key: string): unknown }, fields: Readonly<Record<string, string>>): boolean {
-  return Object.entries(fields).every(([name, value]) => String(map.get(name)) === value)
 }
 
 /** Throws an error if the aliases of a document expand to too many values, or if the values are nested too deeply. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Clock, sleep } from '../cluster/clock.ts'
 import { kindNameOf } from '../cluster/feed.ts'
-import { type ObjectName, shortName } from '../cluster/objects.ts'
+import { shortName } from '../cluster/objects.ts'
 import { describePlace, type MistakeWithReason, type Place, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
@@ -286,15 +286,6 @@ interface Draft {
   readonly manifest: Manifest | undefined
 }
 
-/** The name of a Helm revision as a target: `web.v7`. */
-function revisionName(
-  { name, namespace }: ReleaseHistory,
-  number: number | undefined,
-): ObjectName & { namespace: string } {
-  const { apiVersion, kind } = releaseKind
-  return { apiVersion, kind, namespace, name: `${name}.v${number}` }
-}
-
 /** The target for the last revision of a release. Undefined if it is deployed and the release has other targets. */
 function createRevisionDraft(
   { reference: { clocks, waitFor, place }, release }: ResolvedReference,
@@ -304,7 +295,10 @@ function createRevisionDraft(
   const last = history.revisions.at(-1)
   const isOver = last === undefined || (isMatched && last.status === 'deployed') || last.status.startsWith('uninstall')
   if (isOver || waitFor !== undefined || release === undefined) return undefined
-  const target = { ...revisionName(history, last.number), release: history, clocks, source: sourceOf(place) }
+  const { apiVersion, kind } = releaseKind
+  const name = `${history.name}.v${last.number}`
+  const { namespace } = history
+  const target = { apiVersion, kind, namespace, name, release: history, clocks, source: sourceOf(place) }
   return { target, place, byName: false, manifest: undefined }
 }
 

@@ -80,15 +80,15 @@ export async function resolveKinds(
 ): Promise<[[Resolution, Resolution], Checks | undefined]> {
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
   const ofKind = await loadMilestoneNames([...milestones, ...milestonesInReferences(references)], kinds, healthChecks)
-  const milestonesOf =
-    checks === undefined ? ofKind : (await import('../plan/checks.ts')).withMilestones(ofKind, checks)
+  const { httpChecks = [], holdMs = 0 } = checks ?? {}
+  const ofChecks = [...(httpChecks.length > 0 ? ['answers'] : []), ...(holdMs > 0 ? ['held'] : [])]
   const resolve = () =>
     collectMistakes(
       () =>
         resolveReferences(references, kinds, {
           namespace,
           milestones,
-          milestonesOf,
+          milestonesOf: (kind) => [...ofKind(kind), ...ofChecks],
           isInRelease: hasReadinessCriteria,
         }),
       () => resolveStreamLogs(streamLogs, kinds, hasPods),

@@ -1,5 +1,6 @@
 import { awaitAtMost, awaitUnlessAborted } from '../cluster/clock.ts'
 import { type Cluster, connect } from '../cluster/cluster.ts'
+import { secretsInHeader } from '../cluster/secret-values.ts'
 import { duration } from '../duration.ts'
 import { collectMistakes, type Mistake, throwMistakes } from '../errors.ts'
 import { createVerdict } from '../gate/outcome.ts'
@@ -56,9 +57,10 @@ export async function checkInputs(
 /** Reads `http-checks` and `hold`, and registers the secrets in headers. Undefined if neither is set. */
 export async function readChecks(inputs: Inputs, connection?: Pick<Connection, 'mask' | 'secrets'>) {
   if (!hasChecks(inputs)) return undefined
-  const { secretsOfHeaders: headerSecrets, parseChecks } = await import('../plan/checks.ts')
+  const { parseChecks } = await import('../plan/checks.ts')
   const checks = parseChecks(inputs)
-  for (const value of headerSecrets(checks)) {
+  const headers = checks.httpChecks.flatMap((check) => check.headers)
+  for (const value of headers.flatMap(([name, text]) => secretsInHeader(name, text))) {
     connection?.mask(value)
     connection?.secrets.add(value)
   }

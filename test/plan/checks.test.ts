@@ -1,7 +1,9 @@
-import { expect, it } from '@jest/globals'
+import { expect, it, jest } from '@jest/globals'
+import { Secrets } from '../../src/cluster/secrets.ts'
 import { readInputs } from '../../src/inputs.ts'
-import { addNamespaces, linesForRecording, parseChecks, secretsOfHeaders } from '../../src/plan/checks.ts'
+import { addNamespaces, linesForRecording, parseChecks } from '../../src/plan/checks.ts'
 import type { Target } from '../../src/plan/target.ts'
+import { readChecks } from '../../src/run/start-run.ts'
 import { rows, titled } from '../kit/rows.ts'
 import { toPattern } from '../kit/words.ts'
 
@@ -94,8 +96,10 @@ it('recorded http-checks lines contain no header value and are parsed to the sam
 })
 it.each(rows<[string, string, readonly string[]]>(data, 'the secrets of a header'))(
   'a request header contains %s',
-  (_, header, secrets) => {
-    const line = `service/web GET / --header='${header}'`
-    expect(secretsOfHeaders(parse({ 'http-checks': line }))).toEqual(secrets)
+  async (_, header, secrets) => {
+    const { inputs } = readInputs({ 'http-checks': `service/web GET / --header='${header}'` })
+    const connection = { mask: jest.fn(), secrets: new Secrets() }
+    await readChecks(inputs, connection)
+    expect(connection.mask.mock.calls.flat()).toEqual(secrets)
   },
 )
