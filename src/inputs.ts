@@ -538,12 +538,6 @@ const byAction: Readonly<Record<ActionName, ReadonlyMap<string, InputDefinition>
 /** The names of all inputs. Each action reads all of them, because an input of the other action is a mistake. */
 export const inputNames: readonly string[] = allDefinitions.map(({ name }) => name)
 
-export function unknownInputMistake(name: string, action: ActionName = 'gate'): Mistake {
-  const known = byAction[action]
-  const hint = didYouMean(name, known.keys()) || ` There are ${[...known.keys()].join(', ')}.`
-  return { input: name, message: `This action has no input of this name.${hint}` }
-}
-
 /**
  * Reads the inputs of the action, or the flags of the command line. An invalid input is a mistake, gets its default,
  * and is not in `written`.
@@ -563,7 +557,10 @@ export function readInputs(
   )
   const written = new Map(given)
   const unknown = [...written.keys()].filter((name) => !known.has(name))
-  const mistakes = unknown.map((name) => unknownInputMistake(name, action))
+  const mistakes = unknown.map((name): Mistake => {
+    const hint = didYouMean(name, known.keys()) || ` There are ${[...known.keys()].join(', ')}.`
+    return { input: name, message: `This action has no input of this name.${hint}` }
+  })
   for (const name of unknown) written.delete(name)
   const values = Object.entries<TypedInput<unknown>>(definitions).map(([property, definition]) => {
     const { name, parse } = definition

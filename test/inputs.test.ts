@@ -9,7 +9,6 @@ import {
   mergeInputDefinitions,
   parseInputs,
   readInputs,
-  unknownInputMistake,
 } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
 import { readData, rows, titled } from './kit/rows.ts'
@@ -133,10 +132,10 @@ it('parseInputs rejects names of JavaScript object properties', () => {
   expect(messagesOf(JSON.parse('{"__proto__": "x"}'))).toHaveLength(1)
 })
 
-it('unknownInput lists all inputs if no name is similar', () => {
-  expect(unknownInputMistake('frobnicate').message).toBe(
-    `This action has no input of this name. There are ${definitions.map(({ name }) => name).join(', ')}.`,
-  )
+it('the mistake for an unknown input lists all inputs if no name is similar', () => {
+  expect(messagesOf({ frobnicate: 'x' })).toEqual([
+    `frobnicate: This action has no input of this name. There are ${definitions.map(({ name }) => name).join(', ')}.`,
+  ])
 })
 
 describe.each([

@@ -1,11 +1,14 @@
 import type { RunRecord } from '../gate/run-record.ts'
+import { escapeMarkdown } from '../report/escape.ts'
 import type { Close, Extra, Shared } from './extra.ts'
-import { addOutcomeNote, limitedSummary, shortHash } from './texts.ts'
+import { limitedSummary, shortHash } from './texts.ts'
 import { repositoryRequest } from './workflow-run.ts'
 
 /* The comment on a pull request: one of the extras. */
 
-/** The maximum length of the summary in a comment. GitHub accepts 65,536 characters, and the marker needs space. */
+/** The maximum length of a comment in characters. */
+const commentLimit = 65_535
+/** The maximum length of the summary in a comment: the markers and the note of a killed job need space. */
 const summaryLimit = 60_000
 const pageSize = 100
 
@@ -70,7 +73,7 @@ export function commentMarker(name: string): string {
 }
 
 /** The hidden line that marks a comment without an outcome. */
-export const openMarker = '<!-- rollout-gate open -->'
+const openMarker = '<!-- rollout-gate open -->'
 
 export const closeComment: Close = async ({ octokit, run, title }, { id, name }, signal) => {
   const comment = { ...repositoryRequest(run, signal), comment_id: id }
@@ -78,8 +81,10 @@ export const closeComment: Close = async ({ octokit, run, title }, { id, name },
   // A later step of the job may have written the outcome.
   if (!data.body?.includes(openMarker)) return false
   const marker = commentMarker(name)
-  const body = data.body.replace(marker, '').replace(openMarker, '').trimStart()
-  await octokit.rest.issues.updateComment({ ...comment, body: addOutcomeNote(title, body, `${marker}\n`) })
+  const note = `> [!WARNING]\n> ${escapeMarkdown(title)}. Below is the last state that was shown; the log has all.\n\n`
+  const summary = data.body.replace(marker, '').replace(openMarker, '').trimStart()
+  const body = `${marker}\n${note}${summary}`.slice(0, commentLimit)
+  await octokit.rest.issues.updateComment({ ...comment, body })
   return true
 }
 

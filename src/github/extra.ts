@@ -3,7 +3,7 @@ import type { Outcome } from '../gate/outcome.ts'
 import type { RunRecord } from '../gate/run-record.ts'
 import type { ExtraName } from '../inputs.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { logUrlOf, repositoryRequest, type WorkflowRun } from './workflow-run.ts'
+import { repositoryRequest, type WorkflowRun } from './workflow-run.ts'
 
 /** An extra: shows the rollout on GitHub as a commit status, a deployment, or a comment on a pull request. */
 export interface Extra {
@@ -65,7 +65,7 @@ export type Octokit = InstanceType<typeof GitHub>
  */
 export class Origin {
   readonly run: WorkflowRun
-  /** The page of the job's log. If the number of the job is unknown, the page of the run. */
+  /** The page of the job's log. If the number of the job is unknown, the page of the run's attempt. */
   readonly logUrl: string
   readonly #octokit: Octokit
   /** Undefined until it is looked up. */
@@ -76,7 +76,8 @@ export class Origin {
     this.run = run
     this.#octokit = octokit
     this.#pullRequest = run.pullRequest
-    this.logUrl = logUrlOf(run, jobId)
+    const page = jobId === undefined ? `attempts/${run.attempt}` : `job/${jobId}`
+    this.logUrl = `${run.repositoryUrl}/actions/runs/${run.runId}/${page}`
   }
 
   /** The commit of the extras. If it is empty, there are no extras, and `WorkflowRun.conflict` has the cause. */

@@ -17,9 +17,6 @@ import type { WorkflowRun } from './workflow-run.ts'
 const maxNamedTargets = 3
 const gateNameLimit = 200
 
-/** The maximum length of a comment in characters. */
-const commentLimit = 65_535
-
 /**
  * The maximum length of a status' description (https://docs.github.com/rest/deployments/statuses). For commit statuses,
  * the limit is not documented: https://github.com/zalando/zappr/issues/378
@@ -140,10 +137,4 @@ export function limitedSummary(
   if (text.length <= space) return text + footer
   const more = `The summary is too long to show here: ${counted(record.targets.length, 'target')}. See the job summary.`
   return `### ${escapeMarkdown(titleOfRecord(record))}\n\n${more}\n\n${footer}`
-}
-
-/** Puts a note with the outcome above the last summary of a job that was killed. */
-export function addOutcomeNote(title: string, summary: string, start: string): string {
-  const note = `${start}> [!WARNING]\n> ${escapeMarkdown(title)}. Below is the last state that was shown; the log has all.\n\n`
-  return note + summary.slice(0, commentLimit - note.length)
 }

@@ -35,21 +35,21 @@ export interface WorkflowRun {
 /** The runner's variables: https://docs.github.com/actions/reference/workflows-and-actions/variables */
 export type RunnerVariables = Readonly<Record<string, string | undefined>>
 
-/** A pull request of a workflow run: https://docs.github.com/webhooks/webhook-events-and-payloads#workflow_run */
-interface ListedPullRequest {
-  readonly number: number
-  readonly head?: { readonly sha?: string }
-  readonly base?: { readonly repo?: { readonly id?: number } }
-}
-
-/** The workflow run that triggered this run. If its branch belongs to a fork, `pull_requests` is empty. */
+/**
+ * The workflow run that triggered this run: https://docs.github.com/webhooks/webhook-events-and-payloads#workflow_run.
+ * If its branch belongs to a fork, `pull_requests` is empty.
+ */
 interface TriggeringRun {
   readonly head_sha?: string
   readonly head_branch?: string | null
   /** The event that triggered the other run. */
   readonly event?: string
   readonly head_repository?: { readonly full_name?: string; readonly owner?: { readonly login?: string } } | null
-  readonly pull_requests?: readonly ListedPullRequest[]
+  readonly pull_requests?: readonly {
+    readonly number: number
+    readonly head?: { readonly sha?: string }
+    readonly base?: { readonly repo?: { readonly id?: number } }
+  }[]
 }
 
 /** Fields of an event's payload: https://docs.github.com/webhooks/webhook-events-and-payloads */
@@ -211,11 +211,6 @@ function forkBranch({ head_branch, head_repository }: TriggeringRun, { repositor
 /** The parameters of a request to GitHub's API about the repository. */
 export function repositoryRequest({ owner, repo }: Pick<WorkflowRun, 'owner' | 'repo'>, signal: AbortSignal) {
   return { owner, repo, request: { signal } }
-}
-
-/** The page with the log of the job; of the whole attempt if the number of the job is unknown. */
-export function logUrlOf({ repositoryUrl, runId, attempt }: WorkflowRun, jobId?: string): string {
-  return `${repositoryUrl}/actions/runs/${runId}/${jobId === undefined ? `attempts/${attempt}` : `job/${jobId}`}`
 }
 
 /** Whether a page is part of this run. Another run of the same commit may have written the latest status. */

@@ -153,7 +153,7 @@ function parseLine(line: string): unknown {
 }
 
 /** Called with the number of an invalid line (the first is 1), and why it is invalid. */
-export type OnInvalidLine = (line: number, why: string) => void
+type OnInvalidLine = (line: number, why: string) => void
 
 /** The size of the chunks in which a file is read. Damage loses the rest of its chunk, so chunks are small. */
 const readBytes = 4_096

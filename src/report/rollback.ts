@@ -23,13 +23,6 @@ interface Rollback {
   readonly note: string
 }
 
-/** The command that undoes the change of one target. */
-interface UndoStep {
-  readonly command: string
-  /** What the command restores, for the note: `deployment/web to revision 6`. */
-  readonly restores: string
-}
-
 /**
  * The command that undoes the failed targets. If a Job of the same change has run, there is no command: an older
  * version may not work with what the Job changed.
@@ -142,12 +135,15 @@ function hasRun({ kind, hook, hasRun }: TargetRecord): boolean {
   return hasRun === true || (kind === 'Job' && hook?.removal !== undefined)
 }
 
-/** The command that undoes a target. If no command can, a text with the cause. */
+/**
+ * The command that undoes a target, and what it restores, for the note: `deployment/web to revision 6`. If no command
+ * can undo the target, a text with the cause.
+ */
 function undoStep(
   target: TargetRecord,
   name: string,
   { startedAt, cluster: { context } }: EndedRunRecord,
-): UndoStep | string {
+): { readonly command: string; readonly restores: string } | string {
   const { changedAt, change, undo, deployedBy, release, namespace = '' } = target
   if (deployedBy !== undefined) return `${displayName(deployedBy)} deployed it: undo the change there`
   if (change === 'none') return 'its version is older than this change'

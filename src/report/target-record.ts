@@ -49,7 +49,7 @@ export function formatElapsed(ms: number): string {
 }
 
 /** A timeout as users write it: `1m30s`, `10m`; `off` for 0. */
-export function timeoutText(ms: number): string {
+function timeoutText(ms: number): string {
   return ms === 0 ? 'off' : formatDuration(ms)
 }
 

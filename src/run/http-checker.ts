@@ -212,6 +212,7 @@ export async function checkPortForwardAccess(
 
 /**
  * Sends a request to a port of a pod through the API server. As with probes, the pod's certificate is not verified.
+ * @returns the answer, or why there is none as a part of a sentence, which may quote the server
  * @throws ApiError or ConnectionError if the API server does not forward the port, or if its connection breaks
  */
 export async function askPod(
@@ -220,7 +221,7 @@ export async function askPod(
   query: HttpQuery,
   clock: Clock,
   signal: AbortSignal,
-): Promise<HttpAnswer | NoAnswer> {
+): Promise<HttpAnswer | { readonly error: string }> {
   const connection = await cluster.forwardPort(pod, signal)
   const socket =
     query.scheme === 'https'
@@ -262,11 +263,6 @@ interface HttpAnswer {
   readonly seconds: number
   readonly body: string
   readonly location?: string
-}
-
-/** Why there is no answer, as a part of a sentence. The text may quote the server. */
-interface NoAnswer {
-  readonly error: string
 }
 
 /**

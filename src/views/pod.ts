@@ -21,7 +21,11 @@ export interface PodSummary {
 /** The state of a pod in one line: its worst problem, otherwise its progress. */
 export function summarizePod(pod: Pod, reader: Reader): PodSummary {
   const { deletionTimestamp } = pod.metadata
-  if (deletionTimestamp !== undefined) return terminatingSummary(reader.time(deletionTimestamp), reader.now)
+  if (deletionTimestamp !== undefined) {
+    const left = (reader.time(deletionTimestamp) ?? reader.now) - reader.now
+    const timeLeft = left > 0 ? `${formatAge(left)} left of its grace period` : undefined
+    return { mark: '…', text: 'terminating', timeLeft }
+  }
   const { phase, reason, message } = pod.status ?? {}
   if (phase === 'Succeeded') return { mark: '✓', text: 'succeeded' }
   if (phase === 'Failed') {
@@ -55,15 +59,6 @@ function exitReason(reason: string | undefined): string {
 function notReadyText(events: readonly EventObject[]): string {
   const failure = events.findLast(({ reason, message }) => reason === 'Unhealthy' && !/^Liveness/.test(message ?? ''))
   return ['running, not ready yet', failure?.message].filter(Boolean).join(': ')
-}
-
-function terminatingSummary(deadline: number | undefined, now: number): PodSummary {
-  const left = deadline === undefined ? 0 : deadline - now
-  return {
-    mark: '…',
-    text: 'terminating',
-    timeLeft: left > 0 ? `${formatAge(left)} left of its grace period` : undefined,
-  }
 }
 
 function initProgress(pod: Pod): string | undefined {

@@ -1,6 +1,5 @@
 import { getOctokit } from '@actions/github'
 import type { Outcome } from '../../src/gate/outcome.ts'
-import { openMarker } from '../../src/github/comment.ts'
 import { closeExtras } from '../../src/github/extras.ts'
 import type { OpenObjects } from '../../src/github/job-state.ts'
 import { readWorkflowRun } from '../../src/github/workflow-run.ts'
@@ -54,7 +53,7 @@ async function open(): Promise<OpenObjects['open']> {
     log_url: logUrl,
     environment_url: 'https://shop.example',
   })
-  const comment = await issues.createComment({ ...own, issue_number: 12, body: `${openMarker}\nso far` })
+  const comment = await issues.createComment({ ...own, issue_number: 12, body: '<!-- rollout-gate open -->\nso far' })
   const opened = { url: '', headSha, name }
   return [
     { ...opened, extra: 'commit-status', id: 1 },

@@ -1,4 +1,4 @@
-import { formatElapsed, reachedSteps, slowestStep, timeoutText } from '../../src/report/target-record.ts'
+import { formatElapsed, reachedSteps, slowestStep, timeoutTexts } from '../../src/report/target-record.ts'
 import { at, createMilestone, createTargetRecord, type RecordOverrides, reached, start } from './builders.ts'
 
 it.each([
@@ -19,7 +19,7 @@ it.each([
   [5_400_000, '1h30m'],
   [1_500, '1.5s'],
 ])('a setting of %d ms reads %s', (ms, text) => {
-  expect(timeoutText(ms)).toBe(text)
+  expect(timeoutTexts({ timeoutMs: ms }, []).timeout).toBe(text)
 })
 
 it('each milestone took the time since the previous one', () => {

@@ -9,7 +9,7 @@ import { Secrets } from '../../src/cluster/secrets.ts'
 import type { Report } from '../../src/gate/report-schema.ts'
 import type { EndedRunRecord } from '../../src/gate/run-record.ts'
 import type { Entry } from '../../src/gate/timeline-entries.ts'
-import { type OnInvalidLine, readEvents } from '../../src/recording/reader.ts'
+import { readEvents } from '../../src/recording/reader.ts'
 import { RecordingIndex } from '../../src/recording/recording-index.ts'
 import { RecordedRun } from '../../src/run/recorded-run.ts'
 import type { Reporter } from '../../src/run/redacted-output.ts'
@@ -128,7 +128,10 @@ function linesOf(path: string): readonly string[] {
 }
 
 /** The readable events of a recording. */
-export async function recordedEvents(path: string, onDamage: OnInvalidLine = () => {}): Promise<readonly FeedEvent[]> {
+export async function recordedEvents(
+  path: string,
+  onDamage: Parameters<typeof readEvents>[1] = () => {},
+): Promise<readonly FeedEvent[]> {
   const events: FeedEvent[] = []
   for await (const event of readEvents(path, onDamage)) events.push(event)
   return events
