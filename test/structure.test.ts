@@ -66,7 +66,7 @@ it.each([
   expect(texts.reduce((sum, text) => sum + text.trimEnd().split('\n').length, 0)).toBeLessThanOrEqual(lines)
 })
 
-it('no file imports itself through other files', () => {
+it('no file of src imports itself through other files', () => {
   const finished = new Set<string>()
   const cycles: string[] = []
   const visit = (path: string, trail: readonly string[]) => {
@@ -231,7 +231,7 @@ it('no code outside of src/reasons compares a reason: it asks for a trait of its
   expect(linesWith(comparison, (path) => path.startsWith('src/') && !isExempt(path))).toEqual([])
 })
 
-it('no subject is made from text, or read as text, outside of the reports that are merged', () => {
+it('subjects are not made from text or parsed as text, except in merged reports', () => {
   const parsed = /\bsubject\??\.(?:split|startsWith|slice|indexOf|match|includes)\b|\bsubject: `/
   expect(linesWith(parsed, (path) => path.startsWith('src/'))).toEqual([])
 })

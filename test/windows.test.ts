@@ -40,7 +40,7 @@ jest.unstable_mockModule('node:fs', () => ({
 const { isInside } = await import('../src/workspace.ts')
 const { readManifestFiles } = await import('../src/plan/manifest-files.ts')
 
-describe('paths on Windows', () => {
+describe('on Windows,', () => {
   it.each([
     ['C:\\work', 'C:\\work\\k8s\\web.yaml', true],
     ['C:\\work', 'c:\\WORK\\k8s', true],

@@ -109,7 +109,7 @@ describe('a rollout that becomes ready', () => {
     expect(ended.summary).toContain('Rollout ready')
   })
 
-  test('that another change supersedes passes the job with on-superseded: pass, with a warning and without an error', async () => {
+  test('passes the job with a warning if another change supersedes it and on-superseded is pass', async () => {
     const namespace = await namespaceOf('second-apply')
     const player = await openRecording(server, recordingPath('second-apply'), { shiftTimes: true })
     await player.stepUntil(({ type }) => type === 'SYNCED')
@@ -123,7 +123,7 @@ describe('a rollout that becomes ready', () => {
     expect(ended.log).toMatch(/^::warning title=deployment\/web%3A /m)
   })
 
-  test('passes with the kubeconfig as base64, and where the runner wants neither outputs nor a summary', async () => {
+  test('passes the job with a kubeconfig in base64 and without outputs and summary', async () => {
     const namespace = await playAll(server, 'already-finished')
     const kubeconfig = Buffer.from(server.kubeconfig({ token })).toString('base64')
     const env = { GITHUB_OUTPUT: undefined, GITHUB_STEP_SUMMARY: undefined }
@@ -134,7 +134,7 @@ describe('a rollout that becomes ready', () => {
     expect(logOf(ended)).not.toContain(kubeconfig)
   })
 
-  test('passes where the job summary cannot be written, with a warning', async () => {
+  test('passes the job with a warning if the job summary cannot be written', async () => {
     const namespace = await playAll(server, 'already-finished')
     const env = { GITHUB_STEP_SUMMARY: join(folder, 'no', 'such', 'folder', 'summary.md') }
     const ended = await start({ namespace }, env).ended
@@ -150,7 +150,7 @@ describe('a rollout that becomes ready', () => {
     expect(readFileSync(ended.outputs['summary-file'] ?? '', 'utf8')).toContain('Rollout ready')
   })
 
-  test('passes if pods and events cannot be read, with a message about each', async () => {
+  test('passes the job with messages if pods and events cannot be read', async () => {
     const namespace = await playAll(server, 'already-finished')
     server.deny({ verb: '*', resource: 'pods' })
     server.deny({ verb: '*', resource: 'events' })
@@ -160,7 +160,7 @@ describe('a rollout that becomes ready', () => {
     expect(logOf(ended)).toContain('Events cannot be read: continuing with what')
   })
 
-  test('is recorded so that the replay gives the same report, byte for byte', async () => {
+  test('is recorded, and the replay gives the same report', async () => {
     const namespace = await namespaceOf('pod-killed')
     const player = await openRecording(server, recordingPath('pod-killed'), { shiftTimes: true })
     for (let rest = 4; rest > 0; rest--) await player.stepUntil(({ type }) => type === 'SYNCED')
@@ -203,14 +203,14 @@ describe('a rollout that fails', () => {
     expect(log.filter((line) => line.includes(sentence)).length).toBeLessThanOrEqual(2)
   })
 
-  test('of a name that does not exist is not found', async () => {
+  test('ends as not-found if its name does not exist', async () => {
     const ended = await run({ resources: 'deployment/wbe', 'milestone-timeouts': 'created=1s' })
     expect(errorsOf(ended)).toHaveLength(1)
     expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'not-found' })
     expect(errorsOf(ended).join('\n')).toContain('deployment/wbe')
   })
 
-  test('prints hostile logs and messages, and none of them becomes a command', async () => {
+  test('prints hostile logs and messages without runner commands', async () => {
     const namespace = await playAll(server, 'crash-loop')
     // The rollout ended a minute ago, so no clock delays the verdict.
     server.clockOffsetMs += 60_000
@@ -238,7 +238,7 @@ describe('a rollout that fails', () => {
 })
 
 describe('invalid input', () => {
-  test('is reported all at once, before any request to the cluster', async () => {
+  test('is reported at once before any request to the cluster', async () => {
     const ended = await run(
       {
         timeout: 'soon',

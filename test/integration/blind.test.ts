@@ -142,7 +142,7 @@ test.each(Object.entries(readData(data) as Record<string, Case>))('%s', async (t
   expect(await Promise.all(happened)).toHaveLength(Object.keys(when).length)
 })
 
-test('the recording of a blind spell replays to the same report', async () => {
+test('a recording of an outage replays to the same report', async () => {
   const record = join(folder, 'recording.ndjson')
   const runRecord = await gateStalled({ record, 'stall-timeout': '2m' }, () => {
     void server.stop()

@@ -24,8 +24,8 @@ function observe(part: Part, first: readonly Observation[], ...later: readonly O
 
 const headings = (changes: readonly ObjectChange[]) => changes.map((change) => textOf(changeLines(change, start))[0])
 
-describe('what counts as a change', () => {
-  test('the first version of an object, each difference, and its deletion', () => {
+describe('a change is', () => {
+  test('the first version of an object, each difference and its deletion', () => {
     expect(headings(observe('object', added(startingPod), ...modified(readyPod), ...deleted(readyPod)))).toEqual([
       ' 0:00.0 pod/once as it is',
       ' 0:01.0 pod/once changed',
@@ -33,7 +33,7 @@ describe('what counts as a change', () => {
     ])
   })
 
-  test('an object that appears later is created', () => {
+  test('the creation of an object that appears later', () => {
     expect(headings(observe('object', [], ...added(startingPod)))).toEqual([' 0:01.0 pod/once created'])
   })
 
@@ -42,7 +42,7 @@ describe('what counts as a change', () => {
     expect(observe('object', added(startingPod), ...modified({ ...startingPod, metadata }))).toHaveLength(1)
   })
 
-  test('of `status` only the status', () => {
+  test('only the status with the command status', () => {
     const relabelled = { ...startingPod, metadata: { ...startingPod.metadata, labels: { app: 'other' } } }
     expect(observe('status', added(startingPod), ...modified(relabelled), ...modified(readyPod))).toHaveLength(2)
   })
@@ -52,7 +52,7 @@ describe('what counts as a change', () => {
     expect(changes.handle({ type: 'ADDED', object: startingPod, at: start })).toEqual([])
   })
 
-  test('the start of a deletion is reported', () => {
+  test('the start of a deletion', () => {
     const going = { ...startingPod, metadata: { ...startingPod.metadata, deletionTimestamp: iso(9) } }
     expect(headings(observe('object', added(startingPod), ...modified(going)))[1]).toBe(
       ' 0:01.0 pod/once is being deleted',
@@ -60,7 +60,7 @@ describe('what counts as a change', () => {
   })
 })
 
-describe('redacted values', () => {
+describe('redacted values in changes', () => {
   const { redact } = new Redactor()
   const secret = (password: string) =>
     redact({
@@ -95,7 +95,7 @@ describe('the author of a change', () => {
     expect(authorsOf(by([kubectl, kubelet(iso(1))]), by([kubectl, kubelet(iso(2))]))).toBe('kubelet (status)')
   })
 
-  test('contains server-side apply', () => {
+  test('may be a server-side apply', () => {
     const argo = { manager: 'argocd', operation: 'Apply', time: iso(3) }
     expect(authorsOf(by([kubectl]), by([kubectl, argo]))).toBe('argocd (server-side apply)')
   })

@@ -13,28 +13,28 @@ const podOf = (name: string, owner: KubeObject, status = podIs.ready(), metadata
 
 testViews(import.meta.filename.replace('.test.ts', '.yaml'), target)
 
-test('pods of other owners are not shown', () => {
+test('a view does not show pods of other owners', () => {
   const otherSet = make.replicaSet({ metadata: { name: 'api-1' } }, make.deployment({ metadata: { uid: 'api' } }))
   expect(viewOf(target, [v1, set1(2), podOf('api-1-a', otherSet)]).join()).not.toContain('api')
 })
 
 describe('a resource that does not exist', () => {
-  test('is ready if that is what it waits for', () => {
+  test('is ready if its deletion is awaited', () => {
     const gone = { ...target, waitFor: { type: 'delete' } } as const
     expect(viewAt(createTrace(gone, [0]), 3)[1]).toBe('✓ ready · it does not exist')
     const trace = createTrace(gone, [0, ...added(v1)], [20, ...deleted(v1)])
     expect(viewAt(trace, 25)[1]).toBe('✓ ready · it does not exist')
   })
 
-  test('is not judged before the first lists are complete', () => {
+  test('is not assessed before the first lists are complete', () => {
     const trace = createTrace(target)
     trace.handle([{ type: 'ADDED', object: v1, at: 0 }])
     expect(viewAt(trace, 1)[1]).toBe('… looking')
   })
 })
 
-describe('what cannot be read', () => {
-  test('a kind that the server does not have is not waited for', () => {
+describe('a view of a kind that cannot be read', () => {
+  test('does not wait if the server does not have the kind', () => {
     const trace = createTrace(target)
     trace.handle([{ type: 'ADDED', object: v1, at: 0 }])
     for (const request of trace.requests) {
@@ -71,7 +71,7 @@ describe('a resource of any other kind', () => {
     ])
   })
 
-  test('survives owners that own each other', () => {
+  test('ends even if owners own each other', () => {
     const owns = (uid: string) => [{ apiVersion: 'acme.io/v1', kind: 'Ring', name: 'a', uid }]
     const ring = (name: string, owner: string) => ({
       apiVersion: 'acme.io/v1',

@@ -3,12 +3,12 @@ import { line, paintLine, paintLines, stableText } from '../../src/views/line.ts
 
 const plain = { color: false, redact: String }
 
-describe('painting a line', () => {
+describe('the text of a line', () => {
   test('joins pieces with a blank and aligns columns', () => {
     expect(paintLine(line(2, '✓', { text: 'web', width: 5 }, 'ready'), plain)).toBe('  ✓ web   ready')
   })
 
-  test('leaves the indentation of a text as it is', () => {
+  test('keeps the indentation', () => {
     expect(paintLine(line(0, '+', '    image: a'), plain)).toBe('+     image: a')
   })
 
@@ -19,13 +19,13 @@ describe('painting a line', () => {
     expect(painted.startsWith('\x1b[31m')).toBe(true)
   })
 
-  test('cuts text that is wider than the terminal, not counting colours', () => {
+  test('is cut at the width of the terminal, not counting colours', () => {
     const wide = line(2, { text: 'abc', style: 'green' }, { text: 'defghijk', style: 'red' })
     const painted = paintLine(wide, { ...plain, color: true, columns: 10 })
     expect(stripVTControlCharacters(painted)).toBe('  abc def…')
   })
 
-  test('breaks a hint between words, and cuts nothing of the command in it', () => {
+  test('breaks a hint between words and cuts no command', () => {
     const hint = { ...line(2, '→', 'Read its log: `kubectl logs pod/web-x -c app --previous`.'), wraps: true }
     expect(paintLines(hint, { ...plain, columns: 30 })).toEqual([
       '  → Read its log: `kubectl',
@@ -35,7 +35,7 @@ describe('painting a line', () => {
     expect(paintLines(line(2, 'abc defghijk'), { ...plain, columns: 10 })).toEqual(['  abc def…'])
   })
 
-  test('redacts text before it is cut', () => {
+  test('is redacted before it is cut', () => {
     const redact = (text: string) => text.replace('it,s secret', '***')
     expect(paintLine(line(0, 'login it,s secret'), { color: false, columns: 10, redact })).toBe('login ***')
   })

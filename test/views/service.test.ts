@@ -18,7 +18,7 @@ function createWebPod(name: string, ready = true, labels: Record<string, string>
 
 const a = createWebPod('web-a')
 
-describe('how a Service is reached', () => {
+describe('the view of a Service shows', () => {
   const reached = (spec: Partial<ServiceSpec>, status = {}) =>
     section(viewOf(target, [createService(spec, status), a, createSlice([a], 8080)]), 'reached at')
 
@@ -47,7 +47,7 @@ describe('how a Service is reached', () => {
   })
 })
 
-describe('why a pod gets no traffic', () => {
+describe('the view of a Service explains a pod without traffic if', () => {
   const endpoints = (...objects: Parameters<typeof viewOf>[1]) => section(viewOf(target, objects), 'endpoints')
 
   test('the pod has no status yet', () => {
