@@ -75,6 +75,8 @@ function createKubeconfig(document: KubeconfigDocument, input: KubeconfigInput, 
   const proxy = cluster.body['proxy-url'] || proxyFromEnvironment(server, places.env)
   const namespace = input.namespace || context.body['namespace'] || 'default'
   const { exec, token, tokenFile } = user.body
+  const extensions = Array.isArray(cluster.body['extensions']) ? cluster.body['extensions'] : []
+  const config = extensions.find((entry) => entry?.name === 'client.authentication.k8s.io/exec')?.extension
   return {
     applyTo: createApplyTo(cluster, user, proxy ? String(proxy) : undefined),
     source: document.source,
@@ -86,7 +88,7 @@ function createKubeconfig(document: KubeconfigDocument, input: KubeconfigInput, 
     hasOwnAuthority:
       !proxy && Boolean(cluster.body['certificate-authority-data'] || cluster.body['certificate-authority']),
     exec: isObject(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,
-    execCluster: { ...cluster.body, extensions: undefined, config: execClusterConfig(cluster) },
+    execCluster: { ...cluster.body, extensions: undefined, config },
     secrets: secretsOfKubeconfig(document),
   }
 }
@@ -245,11 +247,6 @@ function createApplyTo(cluster: NamedEntry, user: NamedEntry, proxy: string | un
       ...(bearer ? { Authorization: `Bearer ${String(bearer).trim()}` } : {}),
     }
   }
-}
-
-function execClusterConfig({ body }: NamedEntry): unknown {
-  const extensions = Array.isArray(body['extensions']) ? body['extensions'] : []
-  return extensions.find((entry) => entry?.name === 'client.authentication.k8s.io/exec')?.extension
 }
 
 function impersonationHeaders({ body }: NamedEntry): Record<string, string | string[]> {
