@@ -85,7 +85,7 @@ export const maxQuietNodes = 5
 export const mountRetryMs = 122_000
 /** How long a pod may exist after its grace period: the kubelet kills its containers, and then deletes the pod. */
 export const overdueDeletionMs = 10_000
-/** How long a claim must be Lost to fail: its controller binds it to a restored volume within 15 s (syncBoundClaim). */
+/** How long a claim may be Lost: its controller binds the claim to a restored volume within 15 s (syncBoundClaim). */
 export const lostClaimMs = 30_000
 
 // Controllers and policies
@@ -175,7 +175,7 @@ export const neverReachedMs = 30_000
 export const withdrawnMs = 30_000
 /** How often the server must refuse renewable credentials to end the gate: the token may be about to be replaced. */
 export const credentialRefusals = 2
-/** In an outage, the gate's timeout waits until this long after the last success, but at most half of the timeout. */
+/** In an outage, the gate times out only this long after the last success, or half of the timeout if shorter. */
 export const outageAtTimeoutMs = 30_000
 /** How long the first requests are retried, unless the gate's timeout is shorter. */
 export const maxInitialMs = 30_000

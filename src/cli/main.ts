@@ -7,7 +7,7 @@ import { readArguments } from './arguments.ts'
 import { commands, renderCommandHelp, renderHelp } from './commands.ts'
 import { type CommandContext, misconfiguredCode, printCrash, printMessage, redactOutput } from './output.ts'
 
-/** Runs the command line. Only this function uses the process and catches all errors. */
+/** Runs the command line with the arguments, streams and signals of the process. Catches all errors. */
 export async function runCli(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   const cancelled = new AbortController()
   const cancel = () => cancelled.abort()

@@ -158,8 +158,8 @@ export class Cluster {
   }
 
   /**
-   * Lists the objects of a request at the start of the gate. Repeats the list like `discover`. Throws a `UserError` if
-   * the list fails for good, for example because the list is forbidden.
+   * Lists the objects at the start of the gate. Retries while the server does not answer, for up to `maxInitialMs`.
+   * Throws a `UserError` after this time, or at once for a permanent error, such as 403.
    */
   async listObjects(request: WatchRequest): Promise<readonly KubeObject[]> {
     const { kind, labelSelector, namespace } = request

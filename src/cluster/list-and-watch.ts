@@ -174,8 +174,8 @@ export class BrokenWatchError extends Error {}
 /**
  * Yields the complete lines of one watch. Ends normally if the server ends the watch, the signal is aborted, or
  * `overdueMs` have passed. Throws a `BrokenWatchError` if an open connection breaks, and the original error if the
- * opening or the probe fails. Never hangs on a dead connection: the probe finds it, at the latest `overdueMs` ends the
- * watch.
+ * opening or the probe fails. Never hangs on a dead connection: the probe fails, or the watch ends after
+ * `overdueMs`.
  */
 export async function* readWatchLines(options: WatchOptions): AsyncGenerator<Buffer> {
   const { client, clock, path, accept, signal, overdueMs, probe, onOpen, onBytes } = options

@@ -37,9 +37,9 @@ export function secretsIn(name: string, value: string): string[] {
 }
 
 /**
- * The secrets in a setting such as an environment variable: the whole value if the name is secret (`DB_PASSWORD`), else
- * the secrets inside the value. Settings also contain long names, images and paths, so a key without a name must look
- * random.
+ * The secrets in a setting, such as an environment variable. If the name is secret (`DB_PASSWORD`), the whole value is
+ * a secret. Otherwise, only secrets found in the value count. A key without a name counts only if the key looks random,
+ * because settings also contain long names, images and paths.
  */
 export function secretsInSetting(name: string, value: string): string[] {
   const found = secretVariable.test(name)

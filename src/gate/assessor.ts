@@ -228,12 +228,12 @@ export class Assessor {
 
   /** Assesses these targets. If progress has changed, also assesses the targets that read the progress of others. */
   assess(targets: readonly GatedTarget[]): void {
-    this.#assessInOrder(targets)
+    this.#assessByDependency(targets)
     const { progressKey } = this.#targets
     const before = this.#progressKey
     this.#progressKey = progressKey
     if (progressKey !== before)
-      this.#assessInOrder(this.#targets.unendedTargets.filter(({ reads }) => reads?.readsOthers))
+      this.#assessByDependency(this.#targets.unendedTargets.filter(({ reads }) => reads?.readsOthers))
     this.#acceptRemovedHooks()
   }
 
@@ -247,8 +247,11 @@ export class Assessor {
     }
   }
 
-  /** Assesses the targets in order: those that read no pods of others, those that do, then newly deployed objects. */
-  #assessInOrder(targets: readonly GatedTarget[]): void {
+  /**
+   * Assesses first the targets that read only their own pods, then the targets that read pods of other targets, then
+   * newly deployed objects.
+   */
+  #assessByDependency(targets: readonly GatedTarget[]): void {
     const { length: known } = this.#targets.all
     const dependents = new Set(targets.filter(mayReadPodsOfOthers))
     const changed = new Set<number>()
@@ -262,7 +265,7 @@ export class Assessor {
         if ([...(gated.reads?.podOwners ?? [])].some((index) => changed.has(index))) dependents.add(gated)
     for (const gated of dependents) this.runForTarget(gated, () => this.#assessTarget(gated))
     const deployed = this.#targets.all.slice(known)
-    if (deployed.length > 0) this.#assessInOrder(deployed)
+    if (deployed.length > 0) this.#assessByDependency(deployed)
   }
 
   #assessTarget(gated: GatedTarget): void {

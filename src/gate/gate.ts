@@ -48,8 +48,8 @@ export interface TargetView {
   readonly gated: Readonly<GatedTarget>
   /** The object certainly does not exist. */
   readonly isAbsent: boolean
-  /** Creates the reader for the rule of the target, for an assessment of its object at `now`. */
-  readerAt(object: KubeObject, now: number): Reader
+  /** Creates the reader with which the rule of the target assesses an object at a moment. */
+  createReader(object: KubeObject, now: number): Reader
 }
 
 /**
@@ -174,7 +174,7 @@ export class Gate {
     return {
       gated,
       isAbsent: objectOf(gated.state) === undefined && this.#targets.isAbsenceKnown(gated),
-      readerAt: (object, now) => this.#assessor.readerOf(gated, object, now),
+      createReader: (object, now) => this.#assessor.readerOf(gated, object, now),
     }
   }
 

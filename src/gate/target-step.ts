@@ -210,7 +210,7 @@ function handleAwaitedRevision(
   }
 }
 
-/** The step after a new version of an object, while its change is awaited. */
+/** Handles a new version of an object while the target waits for its change. */
 function handleAwaitedChange(
   state: AwaitingChange,
   object: KubeObject,
@@ -345,6 +345,7 @@ function handleAbsence(state: UnendedState, { target, settings }: StepContext): 
   return { state: { ...state, isLogged: true }, entries }
 }
 
+/** Makes a target without an object ready, because the gate accepts that the object does not exist. */
 function handleAcceptedAbsence(state: Absent | AwaitingChange, text: string, now: number): Step {
   const { stall, deletedAt, seen, assessment } = state
   const milestones = finishMilestones(state.milestones, text, now)
@@ -541,8 +542,8 @@ function endTarget(
 }
 
 /**
- * For a failed, stalled or timed-out target: finds the revision that serves, and whether an undo restores it.
- * @param revision the older revision that was available before the change
+ * For a target that failed, stalled or timed out: finds the revision that serves traffic now, and whether an undo
+ * restores the previous state. @param revision the newest older revision that was available at the first assessment
  */
 export function findUndo(
   state: UnendedState,

@@ -43,6 +43,7 @@ export class Targets {
     return this.#all
   }
 
+  /** The targets without an outcome: neither ready nor ended. */
   get openTargets(): readonly GatedTarget[] {
     return this.all.filter(({ state }) => isUndecided(state))
   }

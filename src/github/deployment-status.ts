@@ -8,7 +8,7 @@ import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit, noOutcomeTitle } from './texts.ts'
 import { attemptMark, isEarlierAttempt, isPageOfRun, repositoryRequest } from './workflow-run.ts'
 
-/* The deployment and its status: one of the extras. */
+/* Updates the status of a GitHub deployment: the deployment that triggered the workflow, or a new deployment. */
 
 /** The maximum length of an environment's name (https://docs.github.com/rest/deployments/deployments). */
 const environmentLimit = 255

@@ -26,7 +26,7 @@ import type { WorkflowRun } from './workflow-run.ts'
 
 /* Opens, updates and closes all extras: what the gate writes to GitHub outside of the job log. */
 
-/** The callbacks of the extras. Texts are raw: renderers escape them. */
+/** The callbacks of the GitHub extras (commit status, deployment, comment). Texts are raw: renderers escape them. */
 export interface ExtrasHooks {
   readonly onWarning: (text: string) => void
   readonly onNotice: (text: string) => void

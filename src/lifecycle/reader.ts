@@ -57,17 +57,16 @@ export interface Reader extends Moment, Pick<GateTime, 'startedAt' | 'time'> {
   /** When the latest deletion of a pod of this controller began. `revision`: only pods of this revision count. */
   removedAt(uid: string | undefined, revision?: string): number | undefined
   /**
-   * Lists the objects with the kind, namespace and name in a request, and requests the watch. The label selector of the
-   * request does not filter: objects from other watches are included.
-   * @param where a pure function that filters the objects. Only a change of a matching object requires a new
-   * assessment.
+   * Lists the objects with the kind, namespace and name in a request. Also requests their watch. The label selector is
+   * ignored: the list may contain objects from other watches.
+   * @param where a pure filter: only changes of matching objects cause a new assessment
    */
   list<Kind extends string>(
     request: RequestOf<Kind>,
     where?: (object: ObjectOf<Kind>) => boolean,
     need?: Need,
   ): readonly ObjectOf<Kind>[]
-  /** Like `list`, but requests no watch: only objects that the gate already knows are listed. */
+  /** Like `list`, but requests no watch: lists only objects that the gate already knows. */
   listKnown<Kind extends string>(
     request: RequestOf<Kind>,
     where?: (object: ObjectOf<Kind>) => boolean,

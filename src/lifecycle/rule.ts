@@ -5,7 +5,7 @@ import type { Problem } from '../reasons/reasons.ts'
 import type { Assessment, Milestone } from './assessment.ts'
 import type { KnownRevision, Reader, RuleReader } from './reader.ts'
 
-/* The types of a rule: the code of one kind. */
+/* The types of a rule. A rule assesses the objects of one kind. */
 
 /** Whether the operator has deployed the awaited revision of an object (`--revision`); `text` is for the log. */
 export type Arrival = { readonly known: KnownRevision } & (

@@ -6,9 +6,7 @@ import { type GateTime, latestIfAllKnown, latestMoment, timestampUnitMs } from '
 import type { Reader } from './reader.ts'
 import type { Judgement, Rule } from './rule.ts'
 
-/*
- * Decides whether a status describes the present spec, by generations, reconcile requests, and times of writes.
- */
+/* Decides whether a status is stale: compares generations, reconcile requests and write times. */
 
 /** Whether the controller has observed the present spec. Only for kinds that always write `observedGeneration`. */
 export function isObserved(object: KubeObject): boolean {

@@ -77,8 +77,8 @@ export async function matchSelections(
 ): Promise<NamesOf> {
   const names = new Map<string, readonly string[]>()
   const namesOf: NamesOf = (selection) => names.get(JSON.stringify(selection)) ?? []
-  /** Lists the objects. Returns whether the number of matches has changed. */
-  const listMatches = async (requests: readonly Selection[]) => {
+  /** Lists the matches again. Returns whether their number changed since the previous list. */
+  const refreshMatches = async (requests: readonly Selection[]) => {
     const changes = await Promise.all(
       requests.map(async (request) => {
         const found = await list(request)
@@ -89,7 +89,7 @@ export async function matchSelections(
     )
     return changes.includes(true)
   }
-  await listMatches(selections)
+  await refreshMatches(selections)
   if (wait === undefined) return namesOf
   const { inputs, clock, signal, onWaiting } = wait
   const lines = [...groupByWrittenSelector(resolved).values()].filter(
@@ -110,7 +110,7 @@ export async function matchSelections(
     ])
   while ((waiting.some(isStillWaiting) || clock.now() - changedAt < selectorCompleteMs) && !signal.aborted) {
     await sleep(clock, selectorPollMs, signal)
-    if (await listMatches(waiting.flatMap(({ requests }) => requests))) changedAt = clock.now()
+    if (await refreshMatches(waiting.flatMap(({ requests }) => requests))) changedAt = clock.now()
   }
   return namesOf
 }
@@ -257,8 +257,8 @@ function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[
     return waitFor?.type === 'delete' ? [`${at}: nothing matches, so nothing is left to be deleted.`] : []
   // No notice: a release contains objects of few kinds only.
   if (first.release !== undefined) return []
-  const kinds = unmatched.map(({ resource }) => `no ${resource.kind.toLowerCase()}`).join(' and ')
-  return [`${at}: ${kinds} matches ${selector ? `-l ${selector}` : '--all'}.`]
+  const missingKindsText = unmatched.map(({ resource }) => `no ${resource.kind.toLowerCase()}`).join(' and ')
+  return [`${at}: ${missingKindsText} matches ${selector ? `-l ${selector}` : '--all'}.`]
 }
 
 /** The mistake for a skipped object of a manifest, if nothing else remains to gate. */

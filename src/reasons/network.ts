@@ -37,7 +37,7 @@ export interface NetworkDetails {
   }
   readonly 'selector-matches-nothing': {
     readonly selector: string
-    /** The labels of pods with the same keys as the selector, the most common first. */
+    /** The labels that pods and pod templates have for the selector's keys, the most common first. */
     readonly present: readonly string[]
   }
   readonly 'address-pending': {

@@ -159,7 +159,7 @@ interface ReasonTraits {
   /** What may explain the problem, and is then shown in its place. */
   readonly yieldsTo?: /** The terminal or strike problem of a pod. */
     | 'pods'
-    /** The problem of an object that the subject owns, if the subject itself reports the failure. */
+    /** The problem of an owned object that failed. The subject itself only reports the failure. */
     | 'owned'
     /** The owner of the subject, because the owner decides whether it has failed too. */
     | 'owner'

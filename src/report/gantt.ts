@@ -5,8 +5,8 @@ import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
 import {
   commonTimelineStart,
+  failedOrCurrentMilestone,
   isReadyByExistence,
-  openMilestone,
   outcomeLabels,
   reachedSteps,
   targetEnd,
@@ -87,7 +87,7 @@ function barsOf(target: TargetRecord, { startedAt, finishedAt }: RunRecord, begi
     bars.push({ label: name, tag: '', from, to })
     from = to
   }
-  const open = openMilestone(target)
+  const open = failedOrCurrentMilestone(target)
   if (open !== undefined || (target.outcome !== 'ready' && bars.length === 0)) {
     const { mark } = outcomeLabels[target.outcome]
     const tag = mark === '✗' ? 'crit, ' : 'active, '

@@ -156,13 +156,18 @@ function undoStep(
   if (ofHelm === undefined || ofKubectl === undefined)
     return obstacle ?? 'the name of the context is no plain word for a shell'
   const before = revision && release && previousReleaseRevision(release, changedAt, since)
-  if (before && isPlainName(release.name) && label.test(release.namespace))
+  if (before && isShellSafeName(release.name) && label.test(release.namespace))
     return {
       command: `helm${ofHelm} rollback ${release.name} ${before} -n ${release.namespace}`,
       restores: `the Helm release ${release.name} to revision ${before} (not what its hooks did)`,
     }
   if (obstacle !== undefined) return obstacle
-  if (revision === undefined || !isPlainName(target.name) || !label.test(namespace) || !/^[A-Za-z]+$/.test(target.kind))
+  if (
+    revision === undefined ||
+    !isShellSafeName(target.name) ||
+    !label.test(namespace) ||
+    !/^[A-Za-z]+$/.test(target.kind)
+  )
     return 'one of its names is no plain word for a shell'
   return {
     command: `kubectl${ofKubectl} rollout undo ${displayName(target)} -n ${namespace} --to-revision=${revision}`,
@@ -176,8 +181,8 @@ function contextFlag(flag: string, context: string): string | undefined {
   return /^\w[\w.:/@+=-]*$/.test(context) ? ` --${flag} ${context}` : undefined
 }
 
-/** Whether the API server accepts a name. If so, the name needs no quotes in a shell. */
-function isPlainName(name: string): boolean {
+/** Whether a name is a valid Kubernetes name. A valid name needs no quotes in a shell. */
+function isShellSafeName(name: string): boolean {
   return name.split('.').every((part) => label.test(part))
 }
 

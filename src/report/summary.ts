@@ -464,7 +464,10 @@ function detailOptions({ record, shape, options }: Page): DetailOptions {
   return { startedAt, finishedAt, evidenceLines: shape.evidenceLines, tracked: options.tracked }
 }
 
-/** Entries for milestones between the change and the gate. Milestones of a target at the same time share an entry. */
+/**
+ * Entries for milestones reached after the change and before the gate's start. Milestones of one target at the same
+ * time share an entry.
+ */
 function entriesBeforeGate({ targets, startedAt }: RunRecord): Entry[] {
   return targets
     .flatMap((target, index) => {

@@ -19,12 +19,12 @@ import {
 import {
   capitalize,
   evidenceText,
+  failedOrCurrentMilestone,
+  failedOrCurrentMilestoneMs,
   formatElapsed,
   type GateTimes,
   isInTargetMessage,
   messageBelowName,
-  openMilestone,
-  openMilestoneMs,
   orderEvidence,
   outcomeLabels,
   problemCountText,
@@ -132,12 +132,12 @@ function logExcerpt({ problems }: TargetRecord, limit: number): Excerpt | undefi
     .flatMap(({ evidence }) => orderEvidence(evidence))
     .flatMap(({ type, title, text, isUnread }) => {
       const lines = type === 'log' && !isUnread && limit > 0 ? safeLines(text, evidenceLineLimit) : []
-      return lines.length === 0 ? [] : [{ title, text, lines, error: findErrorLine(lines) }]
+      return lines.length === 0 ? [] : [{ title, text, lines, errorIndex: findErrorLine(lines) }]
     })
-  const found = logs.find(({ error }) => error >= 0) ?? logs[0]
-  if (found === undefined) return undefined
-  const { title, text, lines, error } = found
-  const at = error < 0 ? lines.length - 1 : error
+  const shownLog = logs.find(({ errorIndex }) => errorIndex >= 0) ?? logs[0]
+  if (shownLog === undefined) return undefined
+  const { title, text, lines, errorIndex } = shownLog
+  const at = errorIndex < 0 ? lines.length - 1 : errorIndex
   const [from, to] = [Math.max(0, at - linesBeforeError), at + 1 + linesAfterError]
   const shown = [
     ...(from > 0 ? [`… ${counted(from, 'line')} above`] : []),
@@ -169,7 +169,7 @@ export function targetStatus(target: TargetRecord): string {
   if (target.outcome === 'ready') return [target.message || 'ready', ...(target.notes ?? [])].map(cellText).join(' · ')
   const why =
     target.reason === '' ? '' : `**${escapeMarkdown(shortenWords(reasonHeadline(target), maxWordWidth))}**<br>`
-  const open = openMilestone(target)
+  const open = failedOrCurrentMilestone(target)
   if (open === undefined) return why === '' ? cellText(target.message) : why.slice(0, -'<br>'.length)
   const done = target.milestones.filter(({ state }) => state === 'done').length
   const total = target.milestones.filter(({ state }) => state !== 'skipped').length
@@ -198,7 +198,7 @@ interface MilestoneRow {
 function milestoneTable(target: TargetRecord, times: DetailOptions): string[] {
   const { startedAt, finishedAt } = times
   const steps = reachedSteps(target, startedAt)
-  const open = openMilestone(target)
+  const open = failedOrCurrentMilestone(target)
   const end = targetEnd(target, finishedAt)
   const rows: MilestoneRow[] = []
   const byTime = target.milestones.toSorted((one, other) => (one.at ?? Infinity) - (other.at ?? Infinity))
@@ -206,7 +206,7 @@ function milestoneTable(target: TargetRecord, times: DetailOptions): string[] {
     const step = steps.find((each) => each.name === name)
     if (step === undefined && name !== open?.name) continue
     const elapsed = formatElapsed((step?.at ?? end) - startedAt)
-    const tookMs = step?.tookMs ?? openMilestoneMs(target, times)
+    const tookMs = step?.tookMs ?? failedOrCurrentMilestoneMs(target, times)
     // A long message that the message of the target contains is not repeated.
     const isAbove = message.length > 60 && target.message.includes(message)
     // The message says "exists" if the object is older than the gate: "created" would be wrong.

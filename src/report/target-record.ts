@@ -233,8 +233,8 @@ export function reachedSteps(
     })
 }
 
-/** The current or failed milestone. Undefined if the change of the target never arrived. */
-export function openMilestone(target: TargetRecord): MilestoneRecord | undefined {
+/** The failed milestone, otherwise the current milestone. Undefined if the change of the target never arrived. */
+export function failedOrCurrentMilestone(target: TargetRecord): MilestoneRecord | undefined {
   if (traitsOf(target).awaits === 'change') return undefined
   const { milestones } = target
   return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
@@ -248,8 +248,8 @@ export function targetEnd({ outcome, endedAt, milestones }: TargetRecord, finish
   return held.state === 'current' ? finishedAt : (held.at ?? ended)
 }
 
-/** How long a target has waited for its open milestone, in milliseconds. */
-export function openMilestoneMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
+/** How long a target has waited for its failed or current milestone, in milliseconds. */
+export function failedOrCurrentMilestoneMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
   const { at = timelineStart(target, startedAt) } =
     reachedSteps(target, startedAt).findLast(({ isKnown }) => isKnown) ?? {}
   return Math.max(0, targetEnd(target, finishedAt) - at)
@@ -257,10 +257,10 @@ export function openMilestoneMs(target: TargetRecord, { startedAt, finishedAt }:
 
 /** The slowest milestone, reached or open. A reached hold does not count: the user sets its duration. */
 export function slowestStep(target: TargetRecord, times: GateTimes): Pick<ReachedStep, 'name' | 'tookMs'> | undefined {
-  const open = target.outcome === 'ready' ? undefined : openMilestone(target)
+  const open = target.outcome === 'ready' ? undefined : failedOrCurrentMilestone(target)
   const waits = [
     ...reachedSteps(target, times.startedAt).filter(({ name }) => name !== heldMilestone),
-    ...(open === undefined ? [] : [{ name: open.name, tookMs: openMilestoneMs(target, times) }]),
+    ...(open === undefined ? [] : [{ name: open.name, tookMs: failedOrCurrentMilestoneMs(target, times) }]),
   ]
   return waits.toSorted((one, other) => other.tookMs - one.tookMs)[0]
 }

@@ -95,11 +95,12 @@ export class HttpChecker {
         this.#cancelTimer = this.#options.clock.after(at - now, () => this.#askDueQuestions())
         return
       }
-      void this.#ask(question, key)
+      void this.#sendRequest(question, key)
     }
   }
 
-  async #ask(question: Question, key: string): Promise<void> {
+  /** Sends one request. The request is repeated after `questionRetryMs` if it has no result. */
+  async #sendRequest(question: Question, key: string): Promise<void> {
     const controller = new AbortController()
     this.#inFlight.set(key, controller)
     this.#retryAt.delete(key)

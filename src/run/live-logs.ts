@@ -214,8 +214,8 @@ interface LineAllowance {
 }
 
 /**
- * Limits the output of one container's log. The first lines are shown at once. Later, every `liveLogIntervalMs` shows
- * the newest lines and the number of omitted lines. The last lines are always shown.
+ * Limits the output of one container's log. The first lines are printed at once. After that, the newest lines and the
+ * number of omitted lines are printed once in `liveLogIntervalMs`. The last lines are always printed.
  */
 export class LogThrottle {
   readonly #clock: Clock

@@ -157,8 +157,8 @@ export class RecordedRun extends Run {
   }
 
   /**
-   * The events of the recording. At the end, warns once for each reason why lines were skipped.
-   * @param used what happens to the other lines, for the warnings: `replayed` or `shown`
+   * The events of the recording. At the end, prints one warning for each reason why lines were skipped.
+   * @param used what happens to lines before a damaged line, as a word for the warning: `replayed` or `shown`
    */
   async *#events(used: string): AsyncGenerator<FeedEvent> {
     const { file, cancelled, warn } = this.#options

@@ -75,7 +75,7 @@ function targetVerdict(judged: JudgedTargetRecord, view: TargetView, now: number
   if (problem === undefined) return judged
   const outcome = assessment?.failure === undefined ? 'stalled' : 'failed'
   const object = objectOf(state)
-  const availableRevision = object && rule.undo?.availableRevision(object, view.readerAt(object, now))
+  const availableRevision = object && rule.undo?.availableRevision(object, view.createReader(object, now))
   return {
     ...judged,
     ...problemVerdict(outcome, problem, assessment, target),
@@ -85,9 +85,9 @@ function targetVerdict(judged: JudgedTargetRecord, view: TargetView, now: number
 }
 
 /** The verdict `superseded` or `rolled-back`, if another revision replaced the awaited revision (`--revision`). */
-function otherRevisionVerdict({ gated, readerAt }: TargetView, now: number): Verdict<TargetOutcome> | undefined {
+function otherRevisionVerdict({ gated, createReader }: TargetView, now: number): Verdict<TargetOutcome> | undefined {
   const object = objectOf(gated.state)
-  const found = object && gated.rule.arrival?.(object, readerAt(object, now))
+  const found = object && gated.rule.arrival?.(object, createReader(object, now))
   return found !== undefined && 'detail' in found ? createVerdict('superseded', found.type, found.detail) : undefined
 }
 

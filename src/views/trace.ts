@@ -95,7 +95,7 @@ export class Trace extends View {
 
   state(now: number): TraceState {
     this.#gate.advance(now)
-    const { gated, readerAt } = this.#gate.targetView(0)
+    const { gated, createReader } = this.#gate.targetView(0)
     const { state } = gated
     const { store } = this.#gate
     const object = store.get(this.#target)
@@ -109,7 +109,7 @@ export class Trace extends View {
       now,
       isLoading,
       isReady: isTargetReady(state),
-      traced: isJudged ? this.#tracedObject(object, assessment, readerAt(object, now)) : undefined,
+      traced: isJudged ? this.#tracedObject(object, assessment, createReader(object, now)) : undefined,
       problems: [...this.#unreadableKinds(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
       wayBack: this.#wayBack(now),
       connectionError: this.#connectionError,

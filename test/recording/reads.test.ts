@@ -10,10 +10,14 @@ import { sampled } from '../support/thorough.ts'
 /** The latest assessment of each open target, and what its rule finds about the same object now. */
 function assessments(gate: Gate, now: number) {
   return gate.record(now).targets.map((_, index) => {
-    const { gated, readerAt } = gate.targetView(index)
+    const { gated, createReader } = gate.targetView(index)
     const { state, rule, name } = gated
     if (state.type !== 'present' || state.assessment === undefined || state.assessment.completed) return undefined
-    return { name, latest: state.assessment, found: assess(rule, state.seen.object, readerAt(state.seen.object, now)) }
+    return {
+      name,
+      latest: state.assessment,
+      found: assess(rule, state.seen.object, createReader(state.seen.object, now)),
+    }
   })
 }
 

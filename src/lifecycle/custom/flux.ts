@@ -27,7 +27,7 @@ export function readKustomization(object: KubeObject, wanted: readonly WantedRev
   const applied = nonEmptyTexts(lastAppliedRevision, lastAppliedOriginRevision)
   const [front] = entries
   const isFront = applied.includes(nonEmptyText(toFields(front?.['metadata'])['revision']) ?? '')
-  // The history has one entry for each content and result, with the latest revision.
+  // `status.history` has one entry for each digest and result. The entry contains only the latest revision.
   const digest = isFront ? nonEmptyText(front?.['digest']) : undefined
   const [appliedRevision = ''] = applied
   // Flux writes `lastAppliedRevision` after Ready. Until then, Ready is about the attempted revision.

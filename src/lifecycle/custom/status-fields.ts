@@ -83,14 +83,14 @@ function readField(key: string, value: unknown, fields: Fields, position: Positi
     return fieldSignal(key, 'empty', 'progressing', 'unknown')
   if (/^conditions$/i.test(key) || isEmpty(value)) return []
   if (fieldNames.error.test(key)) return readError(`${path}${key}`, value)
-  if (fieldNames.notCurrent.test(key) && !isTargetPart(key, value)) return readDesired(key, value, fields, path)
+  if (fieldNames.notCurrent.test(key) && !isTargetPart(key, value)) return readDesiredMismatch(key, value, fields, path)
   if (typeof value === 'boolean') return readFlag(key, value, path)
   if (typeof value === 'string') return addMessage(readText(key, value, position), fields)
   return typeof value === 'object' && depth < maxDepth ? readNestedValue(key, value as Fields, position) : []
 }
 
-/** The signal that a value differs from the desired value: `currentVersion` and `desiredVersion`. */
-function readDesired(key: string, desired: unknown, fields: Fields, path: string): readonly Signal[] {
+/** A signal if a value differs from its desired value, such as `currentVersion` from `desiredVersion`. */
+function readDesiredMismatch(key: string, desired: unknown, fields: Fields, path: string): readonly Signal[] {
   const name = key.replace(/^(?:desired|expected)(?=[A-Z])/, 'current')
   const current = fields[name]
   const isOther =
@@ -194,8 +194,9 @@ function readRatio(value: string): Meaning | undefined {
 }
 
 /**
- * The signal of a flag, which is read like a condition with its name. Most flags with good names do not count, because
- * they are options. @param isText the flag is the text `True` or `False`: few of these are options
+ * The signal of a boolean field, which is read like a condition of the same name. Most fields with positive names are
+ * ignored, because they repeat a setting.
+ * @param isText the value is the text `True` or `False`: few of these fields repeat a setting
  */
 function readFlag(key: string, value: boolean, path: string, isText = false): readonly Signal[] {
   const at = `${path}${key}`

@@ -62,7 +62,7 @@ export function createPodView(
   const settledAt = Math.max(0, ...containers.map((each) => containerSettledAt(each, createdAt, seenAt, gateTime)))
   const readySince = ready ? trueSince('Ready') : undefined
   const started = containers.every(hasEverStarted)
-  // The Events about an image volume name only its pod (getImageVolumes, pkg/kubelet/kuberuntime).
+  // An Event about an image volume refers to the pod, not to a container (getImageVolumes, pkg/kubelet/kuberuntime).
   const isVolumePulling = eventsOf.get(undefined)?.at(-1)?.reason === 'Pulling'
   const firstStarts = containers.map((each) => firstStartedAt(each, createdAt, gateTime))
   return {

@@ -50,7 +50,7 @@ const statusOfPage = /\bStatusCode: (\d{3})\b/
 /** Matches an answer that is only `not found`, also after the unquoted name of the image. */
 const notFoundAlone = /^(?:[a-z0-9][\w.-]*[/:@][\w./:@-]*: )?not found$/i
 
-/** The maximum length of a message that is parsed. The API server limits messages of Events to 1 KiB. */
+/** Longer messages are cut before parsing. Events have at most 1 KiB, but a container's status may have more. */
 const maxMessageLength = 8_192
 
 /**

@@ -109,7 +109,10 @@ function hasRunContainers({ status = {} }: Job, isComplete: boolean, pods: reado
   return isOfThisChange && (isAnyStarted || isComplete || (status.failed ?? 0) > 0)
 }
 
-/** Whether containers of the Job run. If its pods cannot be read or are in another cluster, the counts decide. */
+/**
+ * Whether the Job has running containers. If its pods cannot be read or run in another cluster, uses the number of
+ * ready pods in its status.
+ */
 function isJobRunning(job: Job, state: PodsState | undefined): boolean {
   const areCountsAll = state === undefined || !isManagedByJobController(job)
   const isAnyWorking = state?.pods.some((each) => hasRunningWork(each, job)) ?? false

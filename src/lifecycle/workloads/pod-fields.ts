@@ -2,7 +2,7 @@ import type { Condition, Container, ContainerStatus, EventObject, Pod } from '..
 import { trueCondition } from '../conditions.ts'
 import type { PodContainer } from '../pod-view.ts'
 
-/* Reads the spec and status of pods, and the Events about them. */
+/* Reads fields of a pod's spec and status, and fields of a single Event. `pod-events.ts` reads the Events of a pod. */
 
 /** The containers of a pod with their statuses, in start order: init containers and sidecars first. */
 export function containersOf({ spec, status }: Pod): readonly PodContainer[] {

@@ -16,7 +16,7 @@ import type { WorkloadTiming } from './death-count.ts'
 import { observePod, type PodObservations } from './observe-pods.ts'
 import { hashLabel, isRevisionUnchanged, templateChangedAt } from './revision.ts'
 
-/** What the gate has observed of every pod, and the views of pods. `observe` must receive each change of the store. */
+/** The observed history of each pod, and the pod views that rules read. `observe` handles every change in the store. */
 export class PodHistories {
   readonly #store: Store
   readonly #gateTime: GateTime

@@ -130,7 +130,7 @@ export function nodeWithoutReports(view: PodView, { passed, time, events }: Read
   return passed(reportedAt + quietNodeMs) ? pod.spec?.nodeName : undefined
 }
 
-/** Whether no node has this name. `assess` asks for the watch of a node that a problem names. */
+/** Whether no node has this name. `assess` requests the watch of each node that a problem names. */
 function isNodeMissing(name: string, reader: Reader): boolean {
   return reader.listState(nodeRequest(name)) === 'complete' && reader.listKnown(nodeRequest(name)).length === 0
 }

@@ -94,8 +94,8 @@ const refusalKinds: readonly RefusalKind[] = [
 /** The kind of a refusal. If a pod could not be deleted (`isDeletion`), an unknown message is no denial. */
 function refusalKindOf(message: string, isDeletion = false): RefusalKind {
   const text = withoutPreamble(message)
-  const found = refusalKinds.findIndex(({ pattern }) => pattern.test(text))
-  return refusalKinds.at(isDeletion && found === refusalKinds.length - 1 ? -2 : found) as RefusalKind
+  const kindIndex = refusalKinds.findIndex(({ pattern }) => pattern.test(text))
+  return refusalKinds.at(isDeletion && kindIndex === refusalKinds.length - 1 ? -2 : kindIndex) as RefusalKind
 }
 
 /** Reads the message of a quota: `exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4`. */

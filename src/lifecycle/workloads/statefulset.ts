@@ -142,8 +142,8 @@ function findUpdateRevision(set: StatefulSet, reader: Pick<Reader, 'owned'>): Ku
 }
 
 /**
- * The number of pods of the present revision. If no other revision exists, `currentReplicas` counts the same pods
- * (updateStatus, pkg/controller/statefulset) and replaces a missing `updatedReplicas`.
+ * The number of pods of the update revision. With only one revision, `updatedReplicas` may be missing (updateStatus,
+ * pkg/controller/statefulset). Then `currentReplicas` is the same number.
  */
 function updatedReplicaCount(set: StatefulSet): number {
   const { updatedReplicas = 0, currentReplicas = 0 } = set.status ?? {}
