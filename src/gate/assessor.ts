@@ -13,7 +13,7 @@ import type { Rule } from '../lifecycle/rule.ts'
 import { lastStateOfDeleted, targetRule } from '../lifecycle/rules.ts'
 import { podTemplateMetadata } from '../lifecycle/selector.ts'
 import { createSharedReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
-import { versionChangedAt } from '../lifecycle/status-age.ts'
+import { versionChangedAt } from '../lifecycle/stale-status.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
 import {

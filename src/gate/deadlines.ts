@@ -1,6 +1,6 @@
 import { podsOf } from '../lifecycle/pods.ts'
 import type { Hold } from '../lifecycle/reader.ts'
-import { versionChangedAt } from '../lifecycle/status-age.ts'
+import { versionChangedAt } from '../lifecycle/stale-status.ts'
 import { objectProblemFields } from '../lifecycle/status-problems.ts'
 import { isDeletionAwaited } from '../plan/target.ts'
 import { type Problem, problemSentence } from '../reasons/reasons.ts'

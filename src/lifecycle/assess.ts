@@ -5,7 +5,7 @@ import type { Assessment, Milestone } from './assessment.ts'
 import type { Reader, Statements } from './reader.ts'
 import type { Judgement, Rule } from './rule.ts'
 import { nodeRequest } from './selector.ts'
-import { readySince, specWrittenAt, staleUntil } from './status-age.ts'
+import { readySince, specWrittenAt, staleUntil } from './stale-status.ts'
 import { objectProblemFields } from './status-problems.ts'
 
 /**

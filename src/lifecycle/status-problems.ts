@@ -4,7 +4,7 @@ import type { StatusSignal } from '../reasons/status.ts'
 import { reportedFailureMs } from '../thresholds.ts'
 import { type ConditionSignal, toStatusSignal } from './conditions.ts'
 import type { Reader } from './reader.ts'
-import { isAboutPresentSpec } from './status-age.ts'
+import { isAboutPresentSpec } from './stale-status.ts'
 
 /* Creates the problems that the status of an object shows. */
 

@@ -9,7 +9,7 @@ import {
 import { targetHint } from '../diagnosis/hints.ts'
 import { assessedStatus } from '../lifecycle/assessment.ts'
 import { readCondition } from '../lifecycle/custom/status-conditions.ts'
-import { presentConditions } from '../lifecycle/status-age.ts'
+import { presentConditions } from '../lifecycle/stale-status.ts'
 import { eventCount } from '../lifecycle/workloads/pod-fields.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { classOf, messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'

@@ -1,5 +1,5 @@
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { specWrittenAt } from '../../src/lifecycle/status-age.ts'
+import { specWrittenAt } from '../../src/lifecycle/stale-status.ts'
 import { type NamedObjects, toObject } from '../kit/named-objects.ts'
 import { start } from '../kit/objects.ts'
 import { readData } from '../kit/rows.ts'

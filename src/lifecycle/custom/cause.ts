@@ -5,7 +5,7 @@ import { type Assessment, isOnlyWaiting } from '../assessment.ts'
 import { toExplanation } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { addCheck, type Rule } from '../rule.ts'
-import { isCreatedForPresentSpec } from '../status-age.ts'
+import { isCreatedForPresentSpec } from '../stale-status.ts'
 import { compareByImportance, examinePods } from '../workloads/revision-pods.ts'
 import {
   assessNonTarget,

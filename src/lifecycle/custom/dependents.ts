@@ -10,7 +10,7 @@ import { objectsIn } from '../conditions.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
 import { createWatchFunctions, type Reader } from '../reader.ts'
 import type { Rule } from '../rule.ts'
-import { isCreatedForPresentSpec } from '../status-age.ts'
+import { isCreatedForPresentSpec } from '../stale-status.ts'
 import { observeTarget } from '../target-history.ts'
 
 /** How the dependents of a custom resource (the objects that it owns or has applied) are found and judged. */

@@ -2,7 +2,7 @@ import { type Fields, groupOf, isObject, type KubeObject } from '../../cluster/o
 import { gitNameOf, hasHash, type WantedRevision } from '../../plan/revision.ts'
 import { reportedFailureMs } from '../../thresholds.ts'
 import { conditionsOf, objectsIn } from '../conditions.ts'
-import { isStale, presentConditions } from '../status-age.ts'
+import { isStale, presentConditions } from '../stale-status.ts'
 import { inventoryOf } from './dependents.ts'
 import {
   isSameVersion,

@@ -7,7 +7,7 @@ import { existsRule } from '../platform/condition-kinds.ts'
 import { toExplanation } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { addCheck, type Rule, toWaitingAssessment } from '../rule.ts'
-import { isStale, lastWrittenAt, versionChangedAt } from '../status-age.ts'
+import { isStale, lastWrittenAt, versionChangedAt } from '../stale-status.ts'
 import { assessNonTarget, type DependentRules, explainingReader, objectNameFrom } from './dependents.ts'
 
 /**

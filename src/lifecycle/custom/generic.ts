@@ -7,7 +7,7 @@ import { unclearSettles } from '../../thresholds.ts'
 import { isEmpty } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import { observedMilestone } from '../status-age.ts'
+import { observedMilestone } from '../stale-status.ts'
 import { conditionProblem, notReconciledProblem, objectProblemFields, reportedProblem } from '../status-problems.ts'
 import {
   hasRetriesLeft,

@@ -10,7 +10,7 @@ import {
 import type { Reader } from '../reader.ts'
 import { addCheck, type Rule, type Serving, toWaitingAssessment } from '../rule.ts'
 import { namespaceRequest } from '../selector.ts'
-import { specChangedAt, wasWrittenSince } from '../status-age.ts'
+import { specChangedAt, wasWrittenSince } from '../stale-status.ts'
 import { workloadServing } from '../workloads/workload.ts'
 import {
   assessNonTarget,

@@ -1,7 +1,7 @@
 import { type Condition, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import { wordSet } from '../../plan/names.ts'
 import { type ConditionSignal, conditionSignal, conditionsIn, objectsIn, type StatusCondition } from '../conditions.ts'
-import { hasPresentGeneration, isGenerationStale } from '../status-age.ts'
+import { hasPresentGeneration, isGenerationStale } from '../stale-status.ts'
 import { hasAnyWord, isEndState, isInProgress, type Meaning, meaningOf, otherWords, wordsOf } from './words.ts'
 
 /*

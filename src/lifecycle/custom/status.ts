@@ -1,7 +1,7 @@
 import { type Condition, cachePerObject, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import { wordSet } from '../../plan/names.ts'
 import { type ConditionSignal, conditionsIn, isEmpty, objectsIn } from '../conditions.ts'
-import { hasOpenRequest, hasPresentGeneration, isGenerationStale } from '../status-age.ts'
+import { hasOpenRequest, hasPresentGeneration, isGenerationStale } from '../stale-status.ts'
 import {
   conditionSignals,
   presentConditionSignals,

@@ -3,7 +3,7 @@ import type { WaitFor } from '../../plan/target.ts'
 import type { Assessment } from '../assessment.ts'
 import { conditionsIn, conditionsOf } from '../conditions.ts'
 import { addCheck, commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import { hasPresentGeneration, isStale, isStatusStale } from '../status-age.ts'
+import { hasPresentGeneration, isStale, isStatusStale } from '../stale-status.ts'
 
 /**
  * Creates a rule from the user's definition of ready, as in `kubectl wait --for`

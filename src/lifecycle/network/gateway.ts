@@ -3,7 +3,7 @@ import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import { type ConditionSignal, conditionSignal, conditionsIn, objectsIn } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import { hasPresentGeneration, observedMilestoneIf } from '../status-age.ts'
+import { hasPresentGeneration, observedMilestoneIf } from '../stale-status.ts'
 import { conditionProblem, notReconciledProblem, reportedProblem } from '../status-problems.ts'
 import { type Backend, backendProblems } from './backend.ts'
 

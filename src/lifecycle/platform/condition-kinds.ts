@@ -12,7 +12,7 @@ import {
   observedMilestone,
   observedMilestoneIf,
   presentConditions,
-} from '../status-age.ts'
+} from '../stale-status.ts'
 import { conditionProblem, notReconciledProblem, reportedProblem } from '../status-problems.ts'
 
 /* The rules of built-in kinds that are judged by their conditions, or that are ready once they exist. */

@@ -2,7 +2,7 @@ import type { DaemonSet, KubeObject, Node, Pod, Taint, Toleration } from '../../
 import { awaitedPods, gatedPods } from '../pods.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
-import { isObserved } from '../status-age.ts'
+import { isObserved } from '../stale-status.ts'
 import { isReadyByCondition, isReplaced } from './pod-fields.ts'
 import { podCreationProblems } from './replica-failure.ts'
 import { findRevision, hashLabel, newestRevision, templateCreatedAt } from './revision.ts'

@@ -27,7 +27,7 @@ import {
   toExplanation,
 } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { isObserved } from '../status-age.ts'
+import { isObserved } from '../stale-status.ts'
 import { findCondition, totalEventCount } from './pod-fields.ts'
 
 /* Why a controller cannot create pods, from its condition ReplicaFailure and from Events. */

@@ -9,7 +9,7 @@ import {
 } from '../../cluster/objects.ts'
 import type { GateTime } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { specWrittenAt } from '../status-age.ts'
+import { specWrittenAt } from '../stale-status.ts'
 import { isSameTemplate } from './pod-template.ts'
 
 /* The revisions of a workload: ReplicaSets of a Deployment, ControllerRevisions of a StatefulSet or DaemonSet. */

@@ -7,7 +7,7 @@ import { isInFuture, latestMoment, toExplanation } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule, ServedPort, Serving } from '../rule.ts'
 import { podRequest } from '../selector.ts'
-import { isObserved, observedMilestone } from '../status-age.ts'
+import { isObserved, observedMilestone } from '../stale-status.ts'
 import { portsOf } from './pod-fields.ts'
 import { templateBecamePresentAt } from './revision.ts'
 import {
