@@ -19,7 +19,7 @@ import {
   readSignals,
   suspensionSignals,
 } from './status.ts'
-import { type Signal, type SignalSummary, summarizeSignals } from './status-conditions.ts'
+import { isBadHealth, type Signal, type SignalSummary, summarizeSignals } from './status-conditions.ts'
 import type { Meaning } from './words.ts'
 
 /**
@@ -94,9 +94,13 @@ function isSignalAwaited(object: KubeObject, reader: Reader): boolean {
   return !reader.passed(since + settings.settleTimeMs * (isUnclear ? unclearSettles : 1))
 }
 
-/** Whether the controller has given up, by convention: Stalled=True, or the failed end of a Job-like object. */
-function hasGivenUp({ scope }: Signal, object: KubeObject): boolean {
-  return scope === 'summary' || (scope === 'whole' && isRunToCompletion(object) && !hasRetriesLeft(object))
+/**
+ * Whether the controller has given up, by convention: Stalled=True, or the failed end of a Job-like object. Bad health is no
+ * end, nor is Failure=True: after it, operators that are made with Ansible try again.
+ */
+function hasGivenUp(first: Signal, object: KubeObject): boolean {
+  if (first.scope !== 'whole') return first.scope === 'summary'
+  return isRunToCompletion(object) && !hasRetriesLeft(object) && !isBadHealth(first) && first.name !== 'Failure'
 }
 
 /** The interpretation of a status, by the general conventions or by a health check. */

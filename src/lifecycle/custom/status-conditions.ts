@@ -299,7 +299,7 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
 }
 
 /** Whether a signal reports bad health. An object may have bad health while its parts start. */
-function isBadHealth({ name, value = '' }: Signal): boolean {
+export function isBadHealth({ name, value = '' }: Signal): boolean {
   return [...wordsOf(name), ...wordsOf(value)].some((token) => /^(?:unhealthy|degraded|critical|red)$/.test(token))
 }
 
