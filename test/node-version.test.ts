@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '..')
 /** The text of a file on one line, wherever it is wrapped. */
 const textOf = (name: string) => readFileSync(join(root, name), 'utf8').replaceAll(/\s+/g, ' ')
 
-describe('the Node that is needed', () => {
+describe('the version of Node.js', () => {
   it.each(['16.20.2', '20.20.2', '22.18.0', '21.99.0'])(
     '%s is too old, with a message about the version needed',
     (version) => {
@@ -58,7 +58,7 @@ describe('the Node that is needed', () => {
   })
 })
 
-describe('the documentation of Node versions', () => {
+describe('the documentation of Node.js versions', () => {
   const manifest = JSON.parse(textOf('package.json'))
   const [, oldest] = /needs Node (\d+\.\d+) or newer/.exec(nodeVersionError('0.0.0') ?? '') ?? []
   const [, major] = /^node(\d+)$/.exec(parse(readFileSync(join(root, 'action.yml'), 'utf8')).runs.using) ?? []

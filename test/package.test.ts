@@ -35,7 +35,7 @@ describe('licenses.txt', () => {
   const entries = readFileSync(join(bundle, 'licenses.txt'), 'utf8').split(/\n{3}(?=\S+ \d+\.\d+\.\d+\S*\n)/)
   const names = new Set(entries.map((entry) => entry.split(' ')[0] ?? ''))
 
-  it('has every dependency', () => {
+  it('contains every dependency', () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     expect([...names]).toEqual(expect.arrayContaining(Object.keys(dependencies)))
   })
@@ -45,14 +45,14 @@ describe('licenses.txt', () => {
     .map((name) => readFileSync(join(bundle, name), 'utf8'))
     .join('\n')
 
-  it('has every package that the bundle names', () => {
+  it('contains every package that the bundle names', () => {
     const paths = code.matchAll(/\/\/ \S*node_modules\/((?:@[^/\s]+\/)?[^/\s]+)/g)
     const bundled = new Set([...paths].map(([, name]) => name))
     expect(bundled.size).toBeGreaterThan(20)
     expect([...names]).toEqual(expect.arrayContaining([...bundled]))
   })
 
-  it('has no package of which the bundle contains no line', () => {
+  it('contains no package without a line in the bundle', () => {
     const lines = new Set(code.split('\n').map((line) => line.trim()))
     const isBundled = (name: string) => {
       const folders = [name, `@actions/github/node_modules/${name}`].map((each) => join(root, 'node_modules', each))
@@ -69,21 +69,21 @@ describe('licenses.txt', () => {
     expect([...names].filter((name = '') => !isBundled(name))).toEqual([])
   })
 
-  it('has the text of the licence, or its name where the package has no text', () => {
+  it('contains the text of each licence, or its name if the package has no text', () => {
     for (const entry of entries) expect(entry).toMatch(/^\S+ \S+\n[\w .()-]+(?:\n[\s\S]+)?$/)
     const withText = entries.filter((entry) => /copyright|permission/i.test(entry))
     expect(withText.length).toBeGreaterThan(0.8 * entries.length)
   })
 })
 
-describe('the npm package, installed into an empty folder', () => {
+describe('the npm package in an empty folder', () => {
   it('is one package without dependencies', () => {
     expect(readdirSync(join(folder, 'installed/node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
       'rollout-gate',
     ])
   })
 
-  it('contains what its users need, and nothing else', () => {
+  it('contains only what its users need', () => {
     expect(readdirSync(installed).toSorted()).toEqual([
       'CHANGELOG.md',
       'LICENSE',
@@ -103,7 +103,7 @@ describe('the npm package, installed into an empty folder', () => {
     expect(JSON.parse(report)).toMatchObject({ schema: 1, outcome: 'ready' })
   })
 
-  it('has the types of the report and of recordings', () => {
+  it('has types for the report and recordings', () => {
     const program = join(folder, 'installed/use.ts')
     writeFileSync(
       program,

@@ -37,7 +37,7 @@ it.each(jobs.filter(({ job }) => !job.uses))('the job $name has a time limit', (
   expect(job['timeout-minutes']).toBeLessThanOrEqual(60)
 })
 
-describe('a release', () => {
+describe('a release of the workflow', () => {
   const release = workflows.find(([name]) => name === 'release.yml')?.[1].jobs ?? {}
 
   it('is published after all tests, the check of dist/, and the run of the image', () => {

@@ -65,7 +65,7 @@ async function runConfined(
 
 const addressOf = (url: string) => `${new URL(url).hostname}:${new URL(url).port}`
 
-test('the action reads its own files and those of the job, and connects only to the API server', async () => {
+test('the action reads only its own files and those of the job, and connects only to the API server', async () => {
   const record = join(folder, 'recording.ndjson.gz')
   const ended = await runConfined('already-finished', { record })
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })

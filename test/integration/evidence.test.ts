@@ -183,10 +183,10 @@ describe.each(Object.entries(readData(data) as Record<string, Record<string, Cas
   })
 })
 
-describe('a target that failed while others go on', () => {
+describe('a target that failed while other targets continue', () => {
   const inputs = { resources: 'pod/migrate\npod/slow', timeout: '60s', 'stall-timeout': '0', 'fail-fast': 'false' }
 
-  test('keeps log, events, termination message and chain of a pod that is gone when the gate ends', async () => {
+  test('keeps log, events, termination message and ownership chain of a deleted pod', async () => {
     const pod = applyFailedPod()
     applyWaitingPod()
     const gone = Promise.withResolvers<void>()
@@ -211,7 +211,7 @@ describe('a target that failed while others go on', () => {
     expect(problem.chain).toEqual(['pod/migrate', 'container app'])
   })
 
-  test('keeps the evidence of a failed pod when another takes its name', async () => {
+  test('keeps the evidence of a failed pod if another pod takes its name', async () => {
     const pod = applyFailedPod()
     applyWaitingPod()
     const onEntry = once(isVerdictOn(0), () => {
@@ -230,7 +230,7 @@ describe('a target that failed while others go on', () => {
   })
 })
 
-describe('a pod that is deleted while its problem stands', () => {
+describe('a pod that is deleted while it has a problem', () => {
   test('has its log read before it is gone', async () => {
     const job = {
       apiVersion: 'batch/v1',
@@ -267,7 +267,7 @@ describe('a pod that is deleted while its problem stands', () => {
   })
 })
 
-describe('a node behind a problem', () => {
+describe('the node of a pod with a problem', () => {
   test('is shown in its state at the eviction, although other targets continue', async () => {
     objects['evicted pod']?.()
     applyWaitingPod()
@@ -292,7 +292,7 @@ describe('a node behind a problem', () => {
   })
 })
 
-describe('a server that never answers for a log', () => {
+describe('a server that never returns a log', () => {
   test('delays the end by five seconds at most, with a message', async () => {
     applyFailedPod()
     server.ignore(asksLog)
@@ -320,8 +320,8 @@ describe('a server that never answers for a log', () => {
   })
 })
 
-describe('hundreds of targets that fail', () => {
-  test('are explained by a bounded number of bounded logs', async () => {
+describe('hundreds of failed targets', () => {
+  test('are explained by a limited number of short logs', async () => {
     // Many megabytes need many turns of the event loop.
     clock = createClock(2)
     const names = Array.from({ length: 300 }, (_, index) => `migrate-${index}`)

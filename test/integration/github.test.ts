@@ -69,7 +69,7 @@ function operations(): string[] {
   return github.requests.map(({ operation }) => operation).sort()
 }
 
-test('a rollout that becomes ready is shown as a commit status, a deployment and a comment, of the pull request’s head', async () => {
+test('a ready rollout is shown as a commit status, a deployment and a comment for the head of the pull request', async () => {
   const namespace = await playAll(server, 'already-finished')
   const record = join(folder, 'recording.ndjson.gz')
   const ended = await start({ ...allExtras, namespace, record }).ended
@@ -95,7 +95,7 @@ test('a rollout that becomes ready is shown as a commit status, a deployment and
   })
 })
 
-test('the commit status shows the outcome although neither summary nor outputs can be written', async () => {
+test('the commit status shows the outcome even if summary and outputs cannot be written', async () => {
   const namespace = await playAll(server, 'already-finished')
   const absent = join(folder, 'no', 'such', 'folder', 'file')
   const env = { GITHUB_STEP_SUMMARY: absent, RUNNER_TEMP: join(folder, 'outputs.txt') }
@@ -105,7 +105,7 @@ test('the commit status shows the outcome although neither summary nor outputs c
   expect(statuses.at(-1)?.body).toMatchObject({ state: 'success' })
 })
 
-testWithSignals('a rollout is shown while it runs, and its end in the same places', async () => {
+testWithSignals('a rollout is shown while it runs, and its end is shown in the same places', async () => {
   const namespace = await playAll(server, 'cancelled')
   const shown = Promise.all(
     ['repos/create-commit-status', 'repos/create-deployment-status', 'issues/create-comment'].map(github.next),
@@ -133,7 +133,7 @@ testWithSignals('a rollout is shown while it runs, and its end in the same place
   expect(statuses.map(({ body }) => body['state'])).toEqual(['pending', 'error'])
 })
 
-test('a token that may not write leaves the verdict as it is, with a warning that names each permission', async () => {
+test('a token without write permission does not change the verdict, with a warning for each permission', async () => {
   const namespace = await playAll(server, 'image-not-found')
   github.refuse = () => ({ status: 403, message: 'Resource not accessible by integration' })
   const ended = await start({ ...allExtras, namespace }).ended
@@ -146,7 +146,7 @@ test('a token that may not write leaves the verdict as it is, with a warning tha
   }
 })
 
-testWithSignals('GitHub that never answers does not keep a cancelled job from ending before it is killed', async () => {
+testWithSignals('a GitHub server that never answers does not delay a cancelled job until it is killed', async () => {
   const namespace = await playAll(server, 'cancelled')
   github.refuse = () => 'hang'
   const asked = github.next('issues/list-comments')
@@ -160,7 +160,7 @@ testWithSignals('GitHub that never answers does not keep a cancelled job from en
   expect(warningsOf(ended).filter((text) => text.includes('did not answer in time'))).toHaveLength(3)
 })
 
-test('a mistake in the kubeconfig is shown as a failed commit status, and as no deployment', async () => {
+test('a mistake in the kubeconfig is shown as a failed commit status without a deployment', async () => {
   const ended = await start({ ...allExtras, kubeconfig: '{}' }).ended
   expect(ended.outputs).toMatchObject({ outcome: 'misconfigured' })
   expect(operations()).toEqual(['issues/create-comment', 'issues/list-comments', 'repos/create-commit-status'])
@@ -168,7 +168,7 @@ test('a mistake in the kubeconfig is shown as a failed commit status, and as no 
   expect(statuses.map(({ body }) => body['state'])).toEqual(['failure'])
 })
 
-test('a rollout that a comment on a pull request started is shown on the commit of the input sha, not on the default branch', async () => {
+test('a rollout that a comment started is shown on the commit of the input sha', async () => {
   const namespace = await playAll(server, 'already-finished')
   const written = storeWrites(github)
   const env = eventEnvironment(createIssueComment())
@@ -209,7 +209,7 @@ test.each([
   expect(github.requests).toEqual([])
 })
 
-test('an extra without a token is a mistake: the cluster is asked for its kinds alone, to report all mistakes at once', async () => {
+test('an extra without a token is rejected together with all other mistakes', async () => {
   const ended = await start({ 'report-to': 'commit-status' }).ended
   expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
   expect(ended.outputs['message']).toContain(`github-token: \${{ github.token }}`)
@@ -220,7 +220,7 @@ test('an extra without a token is a mistake: the cluster is asked for its kinds 
 test.each([
   ['outside of a workflow', { GITHUB_REPOSITORY: undefined, GITHUB_EVENT_PATH: undefined }, /GITHUB_REPOSITORY/],
   ['with an event that cannot be read', { GITHUB_EVENT_PATH: import.meta.filename }, /report-to is off: /],
-])('%s the extras are off, which is a warning', async (_, env, words) => {
+])('%s the extras are off with a warning', async (_, env, words) => {
   const namespace = await playAll(server, 'already-finished')
   const ended = await start({ ...allExtras, namespace }, env).ended
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })

@@ -150,7 +150,7 @@ test('a kind that may not be listed, and a kind whose webhook is down, do not ke
   expect(names).toEqual(['persistentvolumeclaim/data', 'service/web'])
 })
 
-test('why of a Helm release shows the objects of the release and its pending revision', async () => {
+test('the command why for a Helm release shows its objects and its pending revision', async () => {
   apply(['chart', '7 pending-upgrade'])
   const { stdout } = await runCommand([
     'why',

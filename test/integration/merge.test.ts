@@ -39,7 +39,7 @@ function errorsOf({ log }: ActionRun): string[] {
 
 const reports = 'prod-eu=reports/eu/report.json\nprod-us=reports/us/report.json'
 
-it('reports of gates that are ready pass the job, without a kubeconfig', async () => {
+it('reports of ready gates pass the job without a kubeconfig', async () => {
   writeReports({ eu: 'one-ready', us: 'all-ready' })
   const ended = await run({ reports }, { KUBECONFIG: '/nowhere' })
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready', 'duration-seconds': '31' } })
@@ -53,7 +53,7 @@ it('reports of gates that are ready pass the job, without a kubeconfig', async (
   expect(report.gates?.map(({ name }) => name)).toEqual(['prod-eu', 'prod-us'])
 })
 
-it('a failed gate fails the job, with one annotation and the resources of all gates', async () => {
+it('a failed gate fails the job with one annotation and the resources of all gates', async () => {
   writeReports({ eu: 'missing-image', us: 'all-ready' })
   const ended = await run({ reports })
   expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'failed', reason: 'image-not-found' } })
@@ -76,7 +76,7 @@ it('a superseded gate passes the job with on-superseded: pass', async () => {
   expect(passed).toMatchObject({ exitCode: 0, outputs: { outcome: 'superseded' } })
 })
 
-it('all inputs that only a gate has are mistakes, reported at once', async () => {
+it('all inputs that only a gate has are rejected at once', async () => {
   writeReports({ eu: 'one-ready', us: 'one-ready' })
   const ended = await run({ reports, resources: 'deployment/web', timeout: '5' })
   expect(ended.outputs['outcome']).toBe('misconfigured')
@@ -84,13 +84,13 @@ it('all inputs that only a gate has are mistakes, reported at once', async () =>
   expect(errorsOf(ended)).toEqual([message, message])
 })
 
-it('an input without reports is a mistake', async () => {
+it('an empty input reports is rejected', async () => {
   expect(errorsOf(await run({}))).toEqual([
     'reports: No report is named. Write one path per line, like reports/prod-eu/report.json.',
   ])
 })
 
-it('a deployment is a mistake, unless it triggered the workflow', async () => {
+it('the extra deployment is rejected unless a deployment triggered the workflow', async () => {
   writeReports({ eu: 'one-ready', us: 'one-ready' })
   const github = await startGitHub()
   const written = storeWrites(github)
@@ -109,7 +109,7 @@ it('a deployment is a mistake, unless it triggered the workflow', async () => {
   expect(written.deploymentStatuses).toMatchObject([{ deployment: 5, state: 'success' }])
 })
 
-it('a file that is no report is a mistake that names the file', async () => {
+it('a file that is no report is rejected with its name', async () => {
   write('reports/eu/report.json', 'kind: Config')
   const ended = await run({ reports })
   expect(ended.outputs['outcome']).toBe('misconfigured')

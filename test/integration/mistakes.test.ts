@@ -45,7 +45,7 @@ async function mistakesOf(raw: Record<string, string>): Promise<string[]> {
 const noUnit = (text: string) => expect.stringContaining(`"${text}" has no unit`)
 
 describe('a mistake in an input', () => {
-  it('hides no misspelt kind of another line', async () => {
+  it('does not hide a misspelt kind on another line', async () => {
     expect(await mistakesOf({ timeout: '5', resources: 'deployment/web\ndeploymnt/api\nsvc/Web' })).toEqual([
       noUnit('5'),
       expect.stringMatching(/^resources 2: The server has no kind "deploymnt"\. Did you mean deployment\.apps\?/),
@@ -53,7 +53,7 @@ describe('a mistake in an input', () => {
     ])
   })
 
-  it('hides no misspelt kind of its own line', async () => {
+  it('does not hide a misspelt kind on its own line', async () => {
     expect(await mistakesOf({ resources: 'deploymnt/web --timeout=5 --for=x' })).toEqual([
       noUnit('5'),
       expect.stringContaining('--for cannot wait for "x"'),
@@ -61,7 +61,7 @@ describe('a mistake in an input', () => {
     ])
   })
 
-  it('hides no misspelt kind of stream-logs, and no milestone that the kinds do not have', async () => {
+  it('does not hide a misspelt kind in stream-logs or an unknown milestone', async () => {
     const raw = { timeout: '5', resources: 'job/x', 'stream-logs': 'jbo/x', 'milestone-timeouts': 'pulled=1m' }
     expect(await mistakesOf(raw)).toEqual([
       noUnit('5'),
@@ -70,7 +70,7 @@ describe('a mistake in an input', () => {
     ])
   })
 
-  it('hides no credentials that the server refuses', async () => {
+  it('does not hide refused credentials', async () => {
     await serve({ tokens: ['another'] })
     expect(await mistakesOf({ timeout: '5', resources: 'deployment/web' })).toEqual([
       noUnit('5'),
@@ -78,19 +78,19 @@ describe('a mistake in an input', () => {
     ])
   })
 
-  it('is reported without the cluster when that does not answer', async () => {
+  it('is reported without the cluster if the cluster does not answer', async () => {
     server.hang(true)
     expect(await mistakesOf({ timeout: '5', resources: 'deploymnt/web' })).toEqual([noUnit('5')])
   })
 
-  it('asks nothing of the cluster where there is none', async () => {
+  it('is reported without a request if there is no cluster', async () => {
     expect(await mistakesOf({ resources: 'deploymnt/web' })).toEqual([])
     expect(server.requests).toEqual([])
   })
 })
 
 describe('two timeouts', () => {
-  it('that contradict each other are a mistake', async () => {
+  it('that contradict each other are rejected', async () => {
     expect(await mistakesOf({ timeout: '10m', resources: 'job/migrate --timeout=20m' })).toEqual([
       expect.stringMatching(/^resources 1: Its timeout of 20m is longer than the gate's timeout of 10m/),
     ])

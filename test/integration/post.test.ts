@@ -57,7 +57,7 @@ async function post(state: Record<string, string>): Promise<ActionRun> {
 
 const lastOf = <T>(list: readonly T[]) => list.at(-1)
 
-testWithSignals('what a killed process left open is closed, with its last summary', async () => {
+testWithSignals('the post step closes what a killed process left open, with its last summary', async () => {
   const action = await open()
   action.process.kill('SIGKILL')
   const { state } = await action.ended
@@ -74,7 +74,7 @@ testWithSignals('what a killed process left open is closed, with its last summar
 })
 
 testWithSignals(
-  'a process that the signals of the runner do not reach is ended, and shows its outcome itself',
+  'the post step ends a process that ignores the signals of the runner, and the process shows its outcome',
   async () => {
     const action = await open()
     const ended = await post(action.job.state)
@@ -86,7 +86,7 @@ testWithSignals(
   },
 )
 
-testWithSignals('a job that left nothing open sends nothing, and loads nothing', async () => {
+testWithSignals('the post step sends nothing and loads nothing if nothing is open', async () => {
   const action = await open()
   action.kill('SIGINT')
   const { state } = await action.ended
@@ -97,7 +97,7 @@ testWithSignals('a job that left nothing open sends nothing, and loads nothing',
   expect(Date.now() - startedAt).toBeLessThan(5_000)
 })
 
-testWithSignals('what GitHub refuses to close does not fail the job', async () => {
+testWithSignals('the post step does not fail the job if GitHub refuses to close an object', async () => {
   const action = await open()
   action.process.kill('SIGKILL')
   const { state } = await action.ended
@@ -106,6 +106,6 @@ testWithSignals('what GitHub refuses to close does not fail the job', async () =
   expect(log.match(/^::warning::/gm)).toHaveLength(3)
 })
 
-test('a state of another program does not fail the job', async () => {
+test('the post step ignores the state of another program', async () => {
   expect((await post({ STATE_open: '{' })).log).toContain('SyntaxError')
 })

@@ -164,7 +164,7 @@ function applySecretsEverywhere(): void {
   } as KubeObject)
 }
 
-test('secrets of kubeconfig, Secrets, environment and logs are shown nowhere', async () => {
+test('secrets of kubeconfig, Secrets, environment and logs are in no output', async () => {
   applySecretsEverywhere()
   const record = join(folder, 'recording.ndjson.gz')
   const inputs = {
@@ -190,7 +190,7 @@ test('secrets of kubeconfig, Secrets, environment and logs are shown nowhere', a
   expect(leaksIn(shown, plantedTexts)).toEqual([])
 })
 
-test('secrets that a program for credentials prints when it fails are shown nowhere', async () => {
+test('secrets that a failing credential plugin prints are in no output', async () => {
   const document = JSON.parse(server.kubeconfig())
   const exec = {
     apiVersion: 'client.authentication.k8s.io/v1',
@@ -250,7 +250,7 @@ function late(part: string): Intercept {
 const runLate = (resources: string) =>
   run({ resources, record: join(folder, 'recording.ndjson.gz'), 'stream-logs': 'pod/migrate' })
 
-test('a password is shown nowhere if its Secret is listed 20 ms after the event that quotes it', async () => {
+test('a password is in no output if its Secret is listed 20 ms after the event that quotes it', async () => {
   applyFailedPod()
   server.apply(secret)
   server.intercept(late('/secrets'))
@@ -260,7 +260,7 @@ test('a password is shown nowhere if its Secret is listed 20 ms after the event 
   for (const where of ['log', 'summary', 'report', 'recording']) expect(shown[where]).toMatch(/cannot log in with/)
 })
 
-test('a password is shown nowhere if the pod template that contains it is listed 20 ms later', async () => {
+test('a password is in no output if the pod template that contains it is listed 20 ms later', async () => {
   applyFailedPod()
   const job = {
     apiVersion: 'batch/v1',
@@ -276,7 +276,7 @@ test('a password is shown nowhere if the pod template that contains it is listed
   expect(leaksIn((await runLate('pod/migrate job/migrate')).shown, [password])).toEqual([])
 })
 
-test('a list that never answers does not hold the log', async () => {
+test('a list that never answers does not block the log', async () => {
   applyFailedPod()
   server.apply(secret)
   server.ignore(({ path }) => path.includes('/secrets'))
@@ -318,7 +318,7 @@ const chartValue = 'chart-value-04'
 const fieldValue = 'field-value-05'
 const annotationValue = 'annotation-value-06'
 
-test('the values of a Secret are shown nowhere, however a custom resource quotes them', async () => {
+test('the values of a Secret are in no output, however a custom resource quotes them', async () => {
   server.discovery.serve(guessResource('example.com/v1', 'Widget'))
   server.discovery.serve(guessResource('helm.toolkit.fluxcd.io/v2', 'HelmRelease'))
   const text = [...texts, `\x1b[32m${quotes.letters[0]}\x1b[0m`, fieldValue, annotationValue].join(' | ')

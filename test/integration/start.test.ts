@@ -29,7 +29,7 @@ async function gateFinished(firstModule: string, raw: Readonly<Record<string, st
   }
 }
 
-test('a finished rollout opens no watch, and loads no module of Node that only other gates need', async () => {
+test('a finished rollout opens no watch and loads no Node.js module that it does not need', async () => {
   const listed = "process.on('exit', () => console.log(process.moduleLoadList.join('\\n')))"
   const { exitCode, log, watches } = await gateFinished(listed)
   expect(exitCode).toBe(0)
@@ -38,7 +38,7 @@ test('a finished rollout opens no watch, and loads no module of Node that only o
   for (const name of ['zlib', 'child_process', 'http2', 'vm']) expect(log).not.toContain(`NativeModule ${name}\n`)
 })
 
-test('the action exits after its last line, also if something is still open', async () => {
+test('the action exits after its last line even if a handle is still open', async () => {
   const { exitCode, log } = await gateFinished('setInterval(() => {}, 1 << 30)')
   expect(exitCode).toBe(0)
   expect(log).toMatch(/Rollout ready.*\n$/)
@@ -52,7 +52,7 @@ async function loadedFiles(inputs: Readonly<Record<string, string>> = {}): Promi
   return [...log.matchAll(/^loaded (file:.*)$/gm)].map(([, url = '']) => fileURLToPath(url))
 }
 
-test('the gate of a finished rollout loads a bundle for its start and the code that judges, whose size only falls', async () => {
+test('the gate of a finished rollout loads two bundles within their size limits', async () => {
   const paths = await loadedFiles()
   expect(paths.slice(0, 3).map((path) => basename(path))).toEqual(['index.js', 'node-version.js', 'entrypoints.js'])
   expect(paths.map((path) => basename(path))).not.toContain('explain.chunk.js')

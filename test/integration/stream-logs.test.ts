@@ -106,7 +106,7 @@ const streamed = (lines: readonly string[]) =>
   lines.flatMap((line) => /^ +\d+:\d\d {2}job\/migrate {2}(x7k2p app [│·].*)$/.exec(line)?.[1] ?? [])
 
 describe('the lines of a migration', () => {
-  test('are in the log while it runs, and its last ones before the verdict', async () => {
+  test('are in the log while it runs, and its last lines are before the verdict', async () => {
     applyJob()
     server.setLog(log, 'migrating 1 of 2\n')
     const action = start()
@@ -129,7 +129,7 @@ describe('the lines of a migration', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b))
   })
 
-  test('are printed before its failure, and are evidence of it too', async () => {
+  test('are printed before its failure and are also its evidence', async () => {
     applyJob()
     server.setLog(log, 'start\n')
     const action = start()
@@ -144,7 +144,7 @@ describe('the lines of a migration', () => {
     expect([last > 0, verdict > last]).toEqual([true, true])
   })
 
-  test('never become commands of the runner', async () => {
+  test('never become runner commands', async () => {
     applyJob()
     server.setLog(log, '::error::pwned\n  ::stop-commands::x\n##[error]pwned\n\x1b[2Jwiped\rover\n')
     server.endLog(log)
@@ -159,7 +159,7 @@ describe('the lines of a migration', () => {
     ])
   })
 
-  test('go on after their stream was cut, without repeating or losing one', async () => {
+  test('continue after a broken stream without repeating or losing a line', async () => {
     applyJob()
     server.setLog(log, 'one\ntwo\n')
     const action = start()
@@ -176,7 +176,7 @@ describe('the lines of a migration', () => {
     expect(streamed(lines)).toEqual(['one', 'two', 'three', 'four', 'five'].map((text) => `x7k2p app │ ${text}`))
   })
 
-  test('that cannot be read are a warning, once, and change no verdict', async () => {
+  test('cause one warning and no other verdict if they cannot be read', async () => {
     applyJob()
     server.deny({ verb: 'get', resource: 'pods/log' })
     const action = start()
@@ -189,7 +189,7 @@ describe('the lines of a migration', () => {
     ])
   })
 
-  testWithSignals('of a Job that never ends do not keep a cancelled job from ending', async () => {
+  testWithSignals('do not keep a cancelled job from ending if the Job never ends', async () => {
     applyJob()
     server.setLog(log, 'one\n')
     const action = start({}, (...job) => startAction(programPath('index.js'), ...job))
@@ -202,7 +202,7 @@ describe('the lines of a migration', () => {
   })
 })
 
-test('a recording contains no streamed line, and replays to the same report', async () => {
+test('a recording with stream-logs contains no streamed line and replays to the same report', async () => {
   applyJob()
   server.setLog(log, 'one\n')
   const record = join(folder, 'recording.ndjson')
@@ -216,7 +216,7 @@ test('a recording contains no streamed line, and replays to the same report', as
   expect(readFileSync(record, 'utf8')).not.toMatch(/stream-logs|"type":"LOG"/)
 })
 
-testWithSignals('the command line shows them as well, also while it records', async () => {
+testWithSignals('the command line shows streamed log lines even while it records', async () => {
   applyJob()
   server.setLog(log, 'one\n')
   server.endLog(log)
@@ -251,7 +251,7 @@ testWithSignals('the command line shows them as well, also while it records', as
   expect(await again.ended).toMatchObject({ code: 130, stdout: expect.stringContaining('Recorded') })
 })
 
-test('a line of stream-logs whose object is not gated is reported at the start as invalid input', async () => {
+test('a line of stream-logs whose object is not gated is rejected at the start', async () => {
   applyJob()
   const { lines, outputs } = await linesOf(start({ 'stream-logs': '\njob/migrat' }))
   expect(outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })

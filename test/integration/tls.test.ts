@@ -91,7 +91,7 @@ it('the merge of reports reaches GitHub', async () => {
   expect(github.requests.map(({ operation }) => operation)).toContain('repos/create-commit-status')
 })
 
-it('certificates of the cluster are verified with NODE_TLS_REJECT_UNAUTHORIZED=0 too', async () => {
+it('certificates of the cluster are verified even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
   const ended = await run({ inputs: { kubeconfig: kubeconfig(withoutAuthority) }, env: unverified })
   expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'misconfigured' } })
   expect(ended.log).toContain('NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored.')

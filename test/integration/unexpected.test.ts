@@ -25,8 +25,8 @@ function expectSafe({ exitCode, log, outputs }: ActionRun): void {
   for (const words of [token, '##[', '\x1b[2J']) expect(text).not.toContain(words)
 }
 
-describe('an unexpected error is printed without secrets and without commands to the runner', () => {
-  test('of the gate', async () => {
+describe('an internal error is printed without secrets and runner commands', () => {
+  test('inside the gate', async () => {
     jest.unstable_mockModule('../../src/run/live-run.ts', () => ({
       planLiveRun: () => Promise.reject(new Error(hostile)),
     }))

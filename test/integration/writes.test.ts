@@ -47,7 +47,7 @@ describe.each([
 
 const onLinux = hasFullDevice ? test : test.skip
 
-onLinux('where the outputs cannot be written, the job still passes or fails by the outcome', async () => {
+onLinux('if the outputs cannot be written, the job still passes or fails by the outcome', async () => {
   const ready = await gateEnded('already-finished', {}, { GITHUB_OUTPUT: full })
   expect(ready).toMatchObject({ exitCode: 0 })
   expect(ready.log).toMatch(/^::warning::The outputs could not be written: /m)
@@ -55,14 +55,14 @@ onLinux('where the outputs cannot be written, the job still passes or fails by t
 
 const hasModes = process.platform !== 'win32' ? test : test.skip
 
-hasModes('recording, report and summary are readable for their owner alone', async () => {
+hasModes('recording, report and summary are readable only by their owner', async () => {
   const record = join(folder, 'recording.ndjson')
   const { outputs } = await gateEnded('already-finished', { record })
   for (const path of [record, outputs['report'] ?? '', outputs['summary-file'] ?? ''])
     expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
-test('a path that leads out of the workspace by a link is a mistake, and nothing is read or written there', async () => {
+test('a path that leads out of the workspace by a link is rejected before it is read or written', async () => {
   const workspace = join(folder, 'workspace')
   const outside = join(folder, 'outside')
   mkdirSync(workspace, { recursive: true })

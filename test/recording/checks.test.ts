@@ -34,7 +34,7 @@ it.each<[string, RawInputs]>([
   expect(report.httpChecks).toMatchObject([{ asked: 3, errors: 3 }])
 })
 
-it('a replay of a passed gate has the milestones answers and held with their moments', async () => {
+it('the replay of a passed gate has the times of the milestones answers and held', async () => {
   const inputs = { 'http-checks': ['deployment/web GET /healthz'], hold: '30s' }
   const { report } = await replay(inputs, whenReady, answers([3, 13, 23, 33]))
   expect(report).toMatchObject({ outcome: 'ready', durationSeconds: 33 })
@@ -44,7 +44,7 @@ it('a replay of a passed gate has the milestones answers and held with their mom
   ])
 })
 
-it('two replays of one file give the same bytes', async () => {
+it('two replays of one recording with http-checks give the same bytes', async () => {
   const inputs = {
     'http-checks': 'deployment/web GET /healthz\ndeployment/web GET /',
     hold: '30s',
@@ -53,13 +53,13 @@ it('two replays of one file give the same bytes', async () => {
   expect((await replay(inputs, whenReady, wrong)).stdout).toBe(first.stdout)
 })
 
-it('mistakes in the inputs of a header are reported all at once', async () => {
+it('mistakes in the inputs of a recording are reported at once', async () => {
   const { report } = await replay({ 'http-checks': 'deployment/web get /\ndeployment/web GET healthz' }, whenReady)
   expect(report).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
   expect(report.message.split('\n')).toHaveLength(2)
 })
 
-it('answers are written and read as the same events', async () => {
+it('recorded answers are written and read as the same events', async () => {
   const events: FeedEvent[] = [
     ...answers([2], { seconds: 0.01, body: 'ok', matches: true, namespace: 'shop' }),
     ...answers([3], { status: undefined, error: 'EOF' }),

@@ -156,7 +156,7 @@ async function replayBeforeGood(content: string | Buffer, name: string): Promise
 const thoroughMs = 200_000
 
 test(
-  'a line with a field of any type never crashes the replay, nor stops the next file',
+  'a line with a field of any type does not crash the replay or stop the next file',
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...mutants), (mutant) => replayBeforeGood(mutant, 'mutant.ndjson')),
@@ -167,7 +167,7 @@ test(
 )
 
 test(
-  'a file that is cut, or has other bytes at some place, never crashes the replay, nor stops the next file',
+  'a file that is cut or has other bytes does not crash the replay or stop the next file',
   async () => {
     const whole = Buffer.from(lines.map((line) => JSON.stringify(line)).join('\n'))
     const damage = fc.record({
@@ -204,7 +204,7 @@ test.each([
   expect(stdout).toContain('✓ Rollout ready')
 })
 
-test('of several recordings, unreadable ones are reported, and the other recordings are replayed', async () => {
+test('unreadable recordings are reported, and the others are replayed', async () => {
   const directory = mkdtempSync(join(folder, 'directory-'))
   const { code, stdout, stderr } = await runCommand([
     'replay',
