@@ -98,7 +98,8 @@ export function eventLines(object: KubeObject, context: ReadFacts, container?: s
   const hasDetails = found.some(({ message }) => !isStatusOnly(message))
   const groups = Map.groupBy(
     found.filter(({ message }) => !(hasDetails && isStatusOnly(message))),
-    ({ reason, message }) => `${reason} ${removePodNames(message)}`,
+    // Events with the same cause may differ only in the name of the pod to create.
+    ({ reason, message }) => `${reason} ${message.replace(/\bpods? "[^"]+"/gi, 'pod')}`,
   )
   return [...groups.values()]
     .flatMap((group) => {
@@ -155,11 +156,6 @@ function removeNoise(message: string): string {
 /** Whether a message is only a status, such as `Error: ImagePullBackOff`, which another event explains. */
 function isStatusOnly(message: string): boolean {
   return /^Error: \w+$/.test(message)
-}
-
-/** Removes pod names, because events with the same cause may differ only in the name of the pod to create. */
-function removePodNames(message: string): string {
-  return message.replace(/\bpods? "[^"]+"/gi, 'pod')
 }
 
 /** The last log lines of the present and the previous run of a container, or why a log could not be read. */

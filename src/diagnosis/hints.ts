@@ -42,7 +42,13 @@ export function targetHint(target: Target, reason: ReasonCode | '', details: Hin
     return `Delete the pod of the older revision, because its controller does not replace it: ${hintWords({ target }).command('delete', subjectText(problem.subject))}.`
   const isWaiting = reason === '' || traitsOf({ reason }).hasNoProblem
   const wait = isWaiting && object !== undefined ? waitForHint(target, object) : undefined
-  if (reason === '' && isLeftOpen) return wait ?? openTargetHint(target, details)
+  if (reason === '' && isLeftOpen) {
+    const setting = hintWords({ target, usesFlags: details.usesFlags }).setting('fail-fast', 'false')
+    return (
+      wait ??
+      `It was in progress, without a known problem, when another target ended the gate. Fix that first; with \`${setting}\` every target may finish.`
+    )
+  }
   return namespaceHint(target, details) ?? wait ?? reasonHint(target, reason === '' ? 'still-running' : reason, details)
 }
 
@@ -90,9 +96,4 @@ function waitForHint(target: Target, object: NonNullable<HintDetails['object']>)
   if (isThere || existing.length === 0) return undefined
   const others = listNames(existing, maxConditions)
   return `Correct --for: ${displayName(target)} has no condition ${condition}, but ${others}.${didYouMean(condition, existing)}`
-}
-
-/** The hint for a target that had no problem and was in progress when another target ended the gate. */
-function openTargetHint(target: Target, { usesFlags }: HintDetails): string {
-  return `It was in progress, without a known problem, when another target ended the gate. Fix that first; with \`${hintWords({ target, usesFlags }).setting('fail-fast', 'false')}\` every target may finish.`
 }

@@ -1,5 +1,5 @@
 import type { FeedEvent } from '../cluster/feed.ts'
-import { type KubeObject, nameOf } from '../cluster/objects.ts'
+import { nameOf } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
 import type { JudgedRunRecord } from '../gate/run-record.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
@@ -52,7 +52,8 @@ export class ManifestDrift {
     this.#awaited.delete(key)
     const { index, target, manifest } = awaited
     const all = findDriftedFields(comparableManifest(manifest.object, this.#redactor), object)
-    const isScaled = hasScaleWriter(object)
+    // An autoscaler and `kubectl scale` write the subresource `scale`.
+    const isScaled = object.metadata.managedFields?.some(({ subresource }) => subresource === 'scale') === true
     const isScaledReplicas = ({ path }: Difference) => isScaled && path.join('.') === 'spec.replicas'
     const scaled = all.filter(isScaledReplicas)
     const notes = scaled.map((difference): ManifestDriftNote => {
@@ -92,9 +93,4 @@ function differenceText(found: readonly Difference[], { file, line, lineOf }: Ma
   })
   const more = found.length > shown.length ? ` and ${found.length - shown.length} more` : ''
   return `the live object differs from ${file}:${line}: ${shown.join('; ')}${more}`
-}
-
-/** Whether an autoscaler or `kubectl scale` scaled the object: both write the subresource `scale` (managedFields). */
-function hasScaleWriter({ metadata }: KubeObject): boolean {
-  return metadata.managedFields?.some(({ subresource }) => subresource === 'scale') === true
 }
