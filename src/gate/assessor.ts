@@ -412,7 +412,7 @@ export class Assessor {
       const selected = this.#selectedWorkloads(gated)
       for (const { index } of selected) reads.podOwners.add(index)
       return {
-        hasUnassessed: selected.some((other) => !isAssessedOrEnded(other)),
+        hasUnassessed: selected.some((other) => other.state.assessment === undefined && other.state.type !== 'ended'),
         hasGated: selected.some((other) => this.#hasWantedPods(other)),
       }
     }
@@ -466,11 +466,6 @@ export class Assessor {
     const found = assessed.map((pods) => revisionsByUid(pods).get(pod.metadata.uid))
     return found.find((revision) => revision !== undefined) ?? 'other'
   }
-}
-
-/** Whether a target has an assessment, or has ended and gets no other assessment. */
-function isAssessedOrEnded({ state }: GatedTarget): boolean {
-  return state.assessment !== undefined || state.type === 'ended'
 }
 
 /** Whether a target reads the pods of other targets: it is a Service, or its last assessment has read such pods. */

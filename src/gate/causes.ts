@@ -1,4 +1,4 @@
-import type { ObjectName, Subject } from '../cluster/objects.ts'
+import type { ObjectName } from '../cluster/objects.ts'
 import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import { nameKey } from '../plan/target.ts'
 import { classOf, isUnaffectedByOthers, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
@@ -15,7 +15,7 @@ import { isProblemOfTarget } from './timeline-entries.ts'
 export function findCauses(targets: Targets): ReadonlyMap<GatedTarget, GatedTarget> {
   const direct = new Map<GatedTarget, GatedTarget>()
   for (const gated of targets.all) {
-    const cause = firstUnreadyTarget(gated, targets) ?? findCause(gated, targets)
+    const cause = findCause(gated, targets)
     if (cause !== undefined) direct.set(gated, cause)
   }
   const causes = new Map<GatedTarget, GatedTarget>()
@@ -38,19 +38,17 @@ function rootCauseOf(gated: GatedTarget, direct: ReadonlyMap<GatedTarget, GatedT
   return root
 }
 
-/** For a removed hook, which waits for all other targets: the first target that is not ready. */
-function firstUnreadyTarget(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
-  if (isTargetReady(gated.state) || !targets.isConfirmedRemovedHook(gated)) return undefined
-  return targets.targetsAwaitedByHooks.find(({ state }) => !isTargetReady(state))
-}
-
 /** The first awaited target that is not ready. A target never waits for itself or for its own objects. */
 function findCause(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
+  // A removed hook waits for all other targets.
+  const isWaitingHook = !isTargetReady(gated.state) && targets.isConfirmedRemovedHook(gated)
+  const unready = isWaitingHook ? targets.targetsAwaitedByHooks.find(({ state }) => !isTargetReady(state)) : undefined
+  if (unready !== undefined) return unready
   const { outcome } = verdictSoFar(gated)
-  const own = nameKey(gated.target)
+  const ownKey = nameKey(gated.target)
   return awaitedObjects(gated)
     .flatMap((name) => targets.findByNameOrOwner(name).slice(0, 1))
-    .find((other) => nameKey(other.target) !== own && mayBeCause(verdictSoFar(other).outcome, outcome))
+    .find((other) => nameKey(other.target) !== ownKey && mayBeCause(verdictSoFar(other).outcome, outcome))
 }
 
 /** The objects that a target waits for: first the objects of its problem, then the objects that its rule awaits. */
@@ -62,16 +60,13 @@ function awaitedObjects(gated: GatedTarget): readonly ObjectName[] {
   const subjects = problemAndCause(problem)
     .toReversed()
     .flatMap((each) => [...(isProblemOfTarget(each, target) ? [] : [each.subject]), ...otherSubjects(each)])
-  return [...subjects.map(nameOfSubject), ...(mayWait(problem) ? awaits : [])]
+  // The `apiVersion` `group/` matches every version of the group.
+  const names = subjects.map(({ group, ...name }) => ({ ...name, apiVersion: `${group}/` }))
+  return [...names, ...(mayWait(problem) ? awaits : [])]
 }
 
 /** Whether a problem may end when another object becomes ready. */
 function mayWait(problem: Problem): boolean {
   const { awaits } = traitsOf(problem)
   return classOf(problem) === 'slow' && awaits !== 'deletion' && awaits !== 'user' && !isUnaffectedByOthers(problem)
-}
-
-/** The name of a subject. The `apiVersion` is `group/`, which matches every version of the group. */
-function nameOfSubject({ group, ...name }: Subject): ObjectName {
-  return { ...name, apiVersion: `${group}/` }
 }

@@ -60,9 +60,11 @@ export function findOpenFields(
   const pathKey = ({ path }: Difference) => JSON.stringify(path)
   const before = new Map(findDifferences(manifest, listed).map((difference) => [pathKey(difference), difference]))
   const now = findDifferences(manifest, object)
+  const isAutoscaled = findAutoscaler(object.metadata) !== undefined
   const differing = now.filter((difference) => {
     const known = before.get(pathKey(difference))
-    return known !== undefined && !isAutoscaledReplicas(difference, object) && !isRewrittenImage(difference, known)
+    if (known === undefined || isRewrittenImage(difference, known)) return false
+    return !isAutoscaled || difference.path.join('.') !== 'spec.replicas'
   })
   const texts = differing.map(describeDifference)
   // If the record of the applier contains values, it decides. `texts` describes the same differences with both values,
@@ -90,11 +92,6 @@ function mayAdmissionChange({ path }: Difference): boolean {
     : path.at(-1) === 'securityContext' || path.at(-2) === 'securityContext' || path.at(-2) === 'nodeSelector'
 }
 
-/** Whether a difference is the number of replicas that an autoscaler has set. */
-function isAutoscaledReplicas({ path }: Difference, { metadata }: KubeObject): boolean {
-  return path.join('.') === 'spec.replicas' && findAutoscaler(metadata) !== undefined
-}
-
 /**
  * Whether a difference is an image that a webhook rewrote: `web:v2` to `web:v2@sha256:…`, to `web@sha256:…` (unless
  * this was the previous image), or to another registry (`mirror.example/web:v2`).
@@ -114,9 +111,9 @@ function hasNewVersion(listed: KubeObject, object: KubeObject): boolean {
   const { metadata: before } = listed
   const { metadata: now } = object
   if (before.uid !== now.uid) return true
-  return now.generation === undefined
-    ? before.resourceVersion !== now.resourceVersion && !hasOnlyNewStatus(listed, object)
-    : before.generation !== now.generation && !isOnlyScaled(listed, object)
+  if (now.generation !== undefined) return before.generation !== now.generation && !isOnlyScaled(listed, object)
+  if (before.resourceVersion === now.resourceVersion) return false
+  return isDeepStrictEqual(listed.status, object.status) || !hasOnlyStatusChanges(listed, object)
 }
 
 /** Whether an autoscaler wrote the object, and at most the number of replicas has changed. */
@@ -130,11 +127,6 @@ function isOnlyScaled({ spec: before }: KubeObject, { spec: now, metadata }: Kub
 function findAutoscaler({ managedFields = [] }: KubeObject['metadata']): ManagedFields | undefined {
   const scaler = managedFields.find(({ subresource }) => subresource === 'scale')
   return scaler?.manager?.startsWith('kubectl') ? undefined : scaler
-}
-
-/** Whether two versions differ only in their status. */
-function hasOnlyNewStatus(before: KubeObject, now: KubeObject): boolean {
-  return !isDeepStrictEqual(before.status, now.status) && hasOnlyStatusChanges(before, now)
 }
 
 function wasWrittenSinceStart({ metadata }: KubeObject, { time, startedAt }: GateTime): boolean {

@@ -626,9 +626,6 @@ export class Gate {
  */
 function mayAssessTogether(before: FeedEvent, event: FeedEvent): boolean {
   if (before.at !== event.at) return false
-  return [before, event].every(({ type }) => type === 'DELETED') || [before, event].every(isReportOfObjects)
-}
-
-function isReportOfObjects({ type }: FeedEvent): boolean {
-  return type === 'ADDED' || type === 'MODIFIED' || type === 'SYNCED' || type === 'DISCOVERY'
+  const reportTypes: readonly string[] = ['ADDED', 'MODIFIED', 'SYNCED', 'DISCOVERY']
+  return [['DELETED'], reportTypes].some((types) => types.includes(before.type) && types.includes(event.type))
 }

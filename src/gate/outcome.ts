@@ -59,10 +59,6 @@ export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: Reaso
   return { ...createVerdict(outcome, 'forbidden', detail), denied: { wasReadable, access } }
 }
 
-export function gravestOutcome(ofGates: readonly Outcome[]): Outcome {
-  return outcomes.find((outcome) => ofGates.includes(outcome)) ?? 'ready'
-}
-
 /** Whether one target's outcome `cause` may explain the outcome of another target: it must be at least as grave. */
 export function mayBeCause(cause: TargetOutcome, outcome: TargetOutcome): boolean {
   const mayWait = ['progressing', 'failed', 'stalled', 'timed-out'].includes(outcome)

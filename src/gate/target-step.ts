@@ -320,12 +320,9 @@ function handleDeletion(state: UnendedState, now: number, { rule, target }: Step
     const text = `was deleted: its tool removes it after success (${target.hook.removal})`
     return { state: stateAwaitingHook(state, now, { rule }), entries: [noteEntry(text)] }
   }
-  return { state: absent, entries: [noteEntry(deletionText(target))] }
-}
-
-function deletionText({ deployedBy }: Target): string {
-  if (deployedBy !== undefined) return 'was deleted; its operator may create it again'
-  return `was deleted; it has ${deletedMs / 1000} s to come back`
+  const next =
+    target.deployedBy === undefined ? `it has ${deletedMs / 1000} s to come back` : 'its operator may create it again'
+  return { state: absent, entries: [noteEntry(`was deleted; ${next}`)] }
 }
 
 /** The state after the object was deleted: the target is not ready. */
@@ -405,6 +402,7 @@ function handleAssessment(
   // While a watch is unavailable, the problem may be over: the pod may run now.
   const failure = event.isUnavailable ? undefined : assessment.failure
   const problems = assessment.problems.filter((each) => !event.awaitsOther || traitsOf(each).yieldsTo !== 'awaited')
+  const problemOfOther = assessment.problems.find((each) => !isProblemOfTarget(each, target))
   const { loggedProblems, texts } = logProblems(problems, failure, seen.loggedProblems, target)
   const after: Present = {
     type: 'present',
@@ -414,8 +412,9 @@ function handleAssessment(
       ...seen,
       changedAt: event.changedAt,
       loggedProblems,
-      relatedProblem:
-        findRelatedProblem(assessment, target) ?? (seen.relatedProblem && { endedAt: now, ...seen.relatedProblem }),
+      relatedProblem: problemOfOther
+        ? { problem: problemOfOther }
+        : seen.relatedProblem && { endedAt: now, ...seen.relatedProblem },
       availableRevision: event.availableRevision ?? seen.availableRevision,
     },
     assessment,
@@ -438,11 +437,6 @@ function handleAssessment(
   if (isTargetReady(before)) return { state, entries }
   const text = [readyMessage(assessment.message, state, context), ...remarksOf(assessment, target)].join(' · ')
   return { state, entries: [...entries, readyEntry(text)] }
-}
-
-function findRelatedProblem({ problems }: Assessment, target: Target): Seen['relatedProblem'] {
-  const problem = problems.find((each) => !isProblemOfTarget(each, target))
-  return problem && { problem }
 }
 
 /**

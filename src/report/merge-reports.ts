@@ -1,4 +1,4 @@
-import { createVerdict, gravestOutcome, type Verdict } from '../gate/outcome.ts'
+import { createVerdict, outcomes, type Verdict } from '../gate/outcome.ts'
 import {
   type EndedRunRecord,
   type GateRecord,
@@ -53,7 +53,8 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
   const targets = merged.map(({ target }) => target)
   const ran = gates.filter(({ startedAt }) => startedAt !== undefined)
   const judged = ran.some(({ outcome }) => outcome !== 'ready') ? ran : gates
-  const deciding = decidingGate({ outcome: gravestOutcome(judged.map(({ outcome }) => outcome)), gates: judged })
+  const gravest = outcomes.find((each) => judged.some(({ outcome }) => outcome === each)) ?? 'ready'
+  const deciding = decidingGate({ outcome: gravest, gates: judged })
   const clusters = gates.flatMap(({ cluster }) => cluster ?? [])
   const collectSettings = (of: (record: EndedRunRecord) => readonly string[] | undefined) =>
     undefinedIfEmpty([...new Set(files.flatMap(({ record }) => (record && of(record)) ?? []))])
