@@ -62,7 +62,11 @@ export function applyAnswers(
   reader: Reader,
 ): Assessment {
   const { holding: hold, lastAssessment: before } = reader
-  const milestones = assessment.ready ? assessment.milestones.map(skipIfOpen) : assessment.milestones
+  // A ready target waits for no milestone.
+  const milestones = assessment.milestones.map(
+    (milestone): Milestone =>
+      assessment.ready && milestone.state === 'open' ? { ...milestone, state: 'skipped' } : milestone,
+  )
   const pods = revisionPods.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded')
   const asked = checks.map((check) => evaluateCheck(check, pods, object, serving, reader))
   if (pods.length === 0 && serving.isEmpty(object, reader)) {
@@ -89,11 +93,6 @@ export function applyAnswers(
       ? new Set([...(before?.answering ?? []), ...revisionPods.map(({ metadata }) => metadata.name)])
       : before?.answering,
   }
-}
-
-/** Marks an open milestone as skipped, because a ready target waits for no milestone. */
-function skipIfOpen(milestone: Milestone): Milestone {
-  return milestone.state === 'open' ? { ...milestone, state: 'skipped' } : milestone
 }
 
 function evaluateCheck(
@@ -214,6 +213,7 @@ function answerProblem(
   const request = requestText(check)
   if (error !== undefined || status === undefined)
     return { ...found, reason: 'no-answer', detail: { request, ...ports, error: toOneLine(error ?? 'no answer') } }
+  const statusRanges = expectStatus.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`))
   return {
     ...found,
     reason: 'wrong-answer',
@@ -222,15 +222,10 @@ function answerProblem(
       status,
       body: toOneLine(body),
       location,
-      expectStatus: expectedStatusText(check),
+      expectStatus: statusRanges.join(', '),
       expectBody: isStatusInRanges(expectStatus, status) ? expectBody : undefined,
     },
   }
-}
-
-/** The expected status codes as text: `200-299, 302`. */
-function expectedStatusText({ expectStatus }: RequestCheck): string {
-  return expectStatus.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(', ')
 }
 
 /** The problem to report if a deadline ends the target before the check is answered. */

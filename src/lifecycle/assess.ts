@@ -42,7 +42,7 @@ function assessByRule(
   const { notes, warnings, stallHold } = stated
   const counters = new Map([
     ...(facts.counters ?? []),
-    ...(ready ? [] : eventCounters(reader.events(object, hasProgressNumber))),
+    ...(ready ? [] : eventCounters(reader.events(object, ({ message }) => eventProgress.test(message ?? '')))),
   ])
   const found = { ...facts, milestones, counters, problems, notes, warnings, stallHold }
   // Ready overrides a proven problem.
@@ -136,10 +136,6 @@ function terminatingProblem(object: KubeObject, { now, time }: Reader): Problem 
  */
 const eventProgress =
   /\b(?:processed|copied|transferred|restored|downloaded|completed|progress(?: is)?):? (\d{1,18})|(?<![\d.])(\d{1,18})(?:\.\d{1,18})?\s?% (?:complete|done|copied|restored|finished)/i
-
-function hasProgressNumber({ message }: EventObject): boolean {
-  return eventProgress.test(message ?? '')
-}
 
 /** The progress numbers in the events of an object. A growing number is progress. */
 export function eventCounters(events: readonly EventObject[]): readonly (readonly [string, number])[] {

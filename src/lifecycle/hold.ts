@@ -2,7 +2,6 @@ import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { messageOf, type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
 import type { Assessment, HeldPods } from './assessment.ts'
 import { trueCondition } from './conditions.ts'
-import type { PodView } from './pod-view.ts'
 import type { Reader } from './reader.ts'
 import type { Serving } from './rule.ts'
 import { objectProblemFields } from './status-problems.ts'
@@ -58,14 +57,13 @@ function unreadyProblem(object: KubeObject, { message }: Pick<Assessment, 'messa
 /** Adds the pods that have become ready to the held pods. */
 function addReadyPods(before: HeldPods, pods: readonly Pod[], reader: Reader): HeldPods {
   const added = pods.filter((pod) => isReadyByCondition(pod) && !before.has(pod.metadata.uid))
-  return added.length === 0
-    ? before
-    : new Map([...before, ...added.map((pod) => [pod.metadata.uid, deathsByContainer(reader.podView(pod))] as const)])
-}
-
-/** The number of deaths of each container of a pod, by container name. */
-function deathsByContainer({ containers }: PodView): ReadonlyMap<string, number> {
-  return new Map(containers.map(({ container, deaths }) => [container.name, deaths.total]))
+  if (added.length === 0) return before
+  const deathsByPod = added.map((pod) => {
+    const { containers } = reader.podView(pod)
+    const deaths = containers.map(({ container, deaths }) => [container.name, deaths.total] as const)
+    return [pod.metadata.uid, new Map(deaths)] as const
+  })
+  return new Map([...before, ...deathsByPod])
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   reachedPods,
   type SelectedPod,
   type ServiceEndpoint,
-  targetPortNumbers,
+  targetPortIn,
 } from '../lifecycle/network/endpoints.ts'
 import { podRequest } from '../lifecycle/selector.ts'
 import { counted, labelsText } from '../reasons/wording.ts'
@@ -78,8 +78,8 @@ function addressLines(service: Service, selected: readonly Pod[]): readonly Line
 function formatTargetPort(port: ServicePort, pods: readonly Pod[]): string {
   const { targetPort = port.port } = port
   if (typeof targetPort !== 'string') return String(targetPort ?? '?')
-  const numbers = targetPortNumbers(pods, port)
-  return numbers.length === 0 ? `"${targetPort}"` : `${numbers.join(' or ')} (${targetPort})`
+  const numbers = new Set(pods.flatMap((pod) => targetPortIn(pod, port) ?? []))
+  return numbers.size === 0 ? `"${targetPort}"` : `${[...numbers].join(' or ')} (${targetPort})`
 }
 
 function endpointLines(service: Service, reached: ReachedPods, traced: TracedObject): readonly Line[] {

@@ -224,12 +224,12 @@ function selectPresentRevision(
     if (labelled.length > 0 || objects.some(({ kind }) => revisionedKinds.has(kind))) return labelled
   }
   const created = objects.filter((each) => isCreatedForPresentSpec(each, custom, reader))
-  return created.length === 0 ? objects : [...created, ...objects.filter(isUpdatedInPlace)]
-}
-
-/** Whether controllers update objects of this kind in place. For other kinds, they may create new objects instead. */
-function isUpdatedInPlace({ apiVersion, kind }: KubeObject): boolean {
-  return isBuiltIn(apiVersion) && !revisionedKinds.has(kind) && kind !== 'Job'
+  if (created.length === 0) return objects
+  // Controllers update objects of these kinds in place. For other kinds, they may create new objects instead.
+  const updated = objects.filter(
+    ({ apiVersion, kind }) => isBuiltIn(apiVersion) && !revisionedKinds.has(kind) && kind !== 'Job',
+  )
+  return [...created, ...updated]
 }
 
 /** An object that a custom resource owns or has applied. */

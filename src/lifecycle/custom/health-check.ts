@@ -7,7 +7,7 @@ import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { isStale, isStatusStale, specChangedAt } from '../stale-status.ts'
 import { applyDecision, type Decision, type Explanation, explanationText, genericRule } from './generic.ts'
 import { isUnobserved, readSignals } from './status.ts'
-import { type Signal, type SignalSummary, summarizeSignals } from './status-conditions.ts'
+import { type Signal, summarizeSignals } from './status-conditions.ts'
 import type { Meaning } from './words.ts'
 
 /**
@@ -80,7 +80,9 @@ function decideByCheck(object: KubeObject, check: HealthCheck, reader: RuleReade
   const explanation = isObserved ? explanationOf(read, check, signals, meaning) : { signals: [] }
   const good = summary.meaning === 'ready' ? summary.signals : []
   const unmet = explanationText(explanation) || notReadyText(read, check)
-  if (isObserved) reader.hold(stallHoldOf(read, check, summary))
+  const { stallHold } = check
+  if (isObserved && stallHold?.(read).holds) reader.hold('its status states how long this takes')
+  if (isObserved && stallHold === undefined && summary.isReconciling) reader.hold('its controller is reconciling it')
   return {
     meaning,
     isObserved: isObserved || isStatic,
@@ -90,16 +92,6 @@ function decideByCheck(object: KubeObject, check: HealthCheck, reader: RuleReade
     readyConditions: isStatic ? undefined : good.length === 0 ? [undefined] : good.map(({ condition }) => condition),
     copiesOthers: check.isWorkload,
   }
-}
-
-/** Why the stall clock is stopped: the expression `stallHold` is true, or the controller is reconciling. */
-function stallHoldOf(
-  object: KubeObject,
-  { stallHold }: HealthCheck,
-  { isReconciling }: SignalSummary,
-): string | undefined {
-  if (stallHold === undefined) return isReconciling ? 'its controller is reconciling it' : undefined
-  return stallHold(object).holds ? 'its status states how long this takes' : undefined
 }
 
 /**
@@ -149,12 +141,10 @@ function meaningByExpressions(object: KubeObject, check: HealthCheck): Meaning |
   if (isTrue('suspended')) return 'suspended'
   if (isTrue('failed')) return 'failed'
   if (isTrue('current')) return 'ready'
-  return check.isUsers || hasReadField(object, check) ? 'progressing' : undefined
-}
-
-/** Whether a status has a field that the expressions of an entry read. */
-function hasReadField({ status }: KubeObject, { statusFields }: HealthCheck): boolean {
-  return statusFields.length === 0 || statusFields.some((name) => Object.hasOwn(status ?? {}, name))
+  const { isUsers, statusFields } = check
+  const hasReadField =
+    statusFields.length === 0 || statusFields.some((name) => Object.hasOwn(object.status ?? {}, name))
+  return isUsers || hasReadField ? 'progressing' : undefined
 }
 
 /** Whether no controller has written a status. By default, the CRDs of Flux set `observedGeneration` to -1. */

@@ -93,21 +93,16 @@ function readField(key: string, value: unknown, fields: Fields, position: Positi
 function readDesiredMismatch(key: string, desired: unknown, fields: Fields, path: string): readonly Signal[] {
   const name = key.replace(/^(?:desired|expected)(?=[A-Z])/, 'current')
   const current = fields[name]
-  const isOther =
-    name !== key && typeof current === 'string' && typeof desired === 'string' && !isSameVersionText(current, desired)
-  return isOther && !isEmpty(current) ? fieldSignal(`${path}${name}`, current, 'progressing', 'change') : []
+  if (name === key || typeof current !== 'string' || typeof desired !== 'string' || isEmpty(current)) return []
+  // `v1.2.3` and `1.2.3` are the same version.
+  const [currentText, desiredText] = [current, desired].map((each) => each.toLowerCase().replace(/^v/, ''))
+  return currentText === desiredText ? [] : fieldSignal(`${path}${name}`, current, 'progressing', 'change')
 }
 
 /** Whether a field is the part that becomes current, with its present state: `targetVersion: { status: Ramping }`. */
 function isTargetPart(key: string, value: unknown): boolean {
   const isPart = /^target[A-Z]/.test(key) && !fieldNames.aboutState.test(key)
   return isPart && isObject(value) && Object.keys(value).some((name) => fieldNames.state.test(name))
-}
-
-/** Whether two versions are the same: `v1.2.3` and `1.2.3`. */
-function isSameVersionText(...versions: readonly [string, string]): boolean {
-  const [one, other] = versions.map((each) => each.toLowerCase().replace(/^v/, ''))
-  return one === other
 }
 
 /** The signals of an object or list in a status. They describe a part, unless the name shows a state of the object. */

@@ -1,6 +1,5 @@
 import type { Fields, KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
-import type { Assessment } from '../assessment.ts'
 import { conditionsIn, conditionsOf } from '../conditions.ts'
 import { addCheck, commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { hasPresentGeneration, isStale, isStatusStale } from '../stale-status.ts'
@@ -20,18 +19,13 @@ export function waitForRule(waitFor: WaitFor, hasEnded = (_object: KubeObject) =
     },
   }
   return addCheck(rule, (assessment, object) => {
-    if (waitFor.type === 'delete') return assessAwaitedDeletion(assessment, object)
-    return assessment.ready && hasEnded(object) ? { ...assessment, completed: true } : assessment
+    if (waitFor.type !== 'delete')
+      return assessment.ready && hasEnded(object) ? { ...assessment, completed: true } : assessment
+    // The awaited deletion is not a problem, but the message shows open finalizers.
+    const { deletionTimestamp, finalizers = [] } = object.metadata
+    const isHeld = deletionTimestamp !== undefined && finalizers.length > 0
+    return { ...assessment, problems: [], message: isHeld ? assessment.message : stillExists }
   })
-}
-
-/** The assessment with `--for=delete`. The deletion is not a problem, but the message shows open finalizers. */
-function assessAwaitedDeletion(
-  assessment: Assessment,
-  { metadata: { deletionTimestamp, finalizers = [] } }: KubeObject,
-): Assessment {
-  const isHeld = deletionTimestamp !== undefined && finalizers.length > 0
-  return { ...assessment, problems: [], message: isHeld ? assessment.message : stillExists }
 }
 
 const stillExists = 'still exists, waiting for its deletion'

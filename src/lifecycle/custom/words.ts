@@ -95,18 +95,15 @@ export function meaningOf(state: string, isWork = false): Meaning | undefined {
   if (hasWord(stateWords.failed)) return isNegated ? undefined : 'failed'
   if (hasWord(stateWords.suspended)) return isNegated ? undefined : 'suspended'
   const isActivity = tokens.includes('running') && tokens.some((token) => activities.test(token))
-  const isOpposite = tokens.some((token) => token.startsWith('un') && isGoodWord(token.slice(2)))
+  // With the prefix `un`, a word for ready or for a first step means not ready: `unbound`, `unscheduled`.
+  const withoutPrefix = tokens.flatMap((token) => (token.startsWith('un') ? token.slice(2) : []))
+  const isOpposite = withoutPrefix.some((token) => stateWords.ready.has(token) || otherWords.step.has(token))
   if (hasWord(stateWords.progressing) || isNegated || isOpposite || isActivity || tokens.some(isInProgress))
     return 'progressing'
   if (!hasWord(stateWords.ready)) return undefined
   if (isWork && hasWord(otherWords.started)) return 'progressing'
   const isStep = tokens.length > 1 && !isEndState(state) && (isWork || otherWords.step.has(tokens.at(-1) ?? ''))
   return isStep ? 'progressing' : 'ready'
-}
-
-/** Whether a word means ready or a first step. With the prefix `un`, it means not ready: `unbound`, `unscheduled`. */
-function isGoodWord(token: string): boolean {
-  return stateWords.ready.has(token) || otherWords.step.has(token)
 }
 
 /** Whether a word means in progress (`creating`, `scaling`): it ends with `-ing` and does not mean ready. */

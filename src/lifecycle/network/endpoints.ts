@@ -115,11 +115,6 @@ export function targetPortIn(pod: Pod, { port, targetPort = port, protocol = 'TC
   return portsOf(pod).find((each) => each.name === targetPort && (each.protocol ?? 'TCP') === protocol)?.containerPort
 }
 
-/** The numbers of a named target port in these pods. */
-export function targetPortNumbers(pods: readonly Pod[], port: ServicePort): readonly number[] {
-  return [...new Set(pods.flatMap((pod) => targetPortIn(pod, port) ?? []))]
-}
-
 /** Whether the target port is a name that no container of the pod declares. */
 export function isPortMissing(pod: Pod, port: ServicePort): boolean {
   return typeof port.targetPort === 'string' && targetPortIn(pod, port) === undefined

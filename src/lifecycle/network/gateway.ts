@@ -199,23 +199,16 @@ function reportedSignals(object: KubeObject, conditions: unknown, part?: string)
     .map((each) => conditionSignal(each, part))
 }
 
-/** Whether a condition reports that a part does not fully work. */
-function isBadCondition({ name, value }: ConditionSignal): boolean {
-  return goodTypes.has(name) ? value !== 'True' : badTypes.has(name) && value === 'True'
-}
-
-function isUnsupported({ reason = '' }: ConditionSignal): boolean {
-  return finalReasons.has(reason)
-}
-
 /** The problem that bad conditions report; undefined without any. Unsupported requests have priority. */
 function badConditionsProblem(
   object: KubeObject,
   signals: readonly ConditionSignal[],
   reader: Reader,
 ): Problem | undefined {
-  const bad = signals.filter(isBadCondition)
-  const [first, ...others] = bad.filter(isUnsupported)
+  const bad = signals.filter(({ name, value }) =>
+    goodTypes.has(name) ? value !== 'True' : badTypes.has(name) && value === 'True',
+  )
+  const [first, ...others] = bad.filter(({ reason = '' }) => finalReasons.has(reason))
   if (first !== undefined) return reportedProblem(object, [first, ...others], reader)
   return bad.length === 0 ? undefined : conditionProblem(object, bad, reader)
 }

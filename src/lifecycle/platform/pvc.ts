@@ -56,7 +56,11 @@ function judgeClaim(claim: PersistentVolumeClaim, reader: RuleReader): Judgement
     at,
     message: isBound ? 'bound' : `phase ${phase}`,
   })
-  if (!isBound) reader.problem(phase === 'Lost' ? lostClaimProblem(claim, reader) : pendingClaimProblem(claim, reader))
+  if (phase === 'Lost') reader.problem(lostClaimProblem(claim, reader))
+  else if (!isBound) {
+    const failure = bindingFailureEvent(reader.events(claim))
+    reader.problem(pendingClaimProblem(subjectOf(claim), reader.history.firstSeenAt, failure?.message))
+  }
   return {
     ready: isBound,
     message: `bound to ${volume === '' ? 'its volume' : volume}`,
@@ -86,7 +90,7 @@ export function unboundClaimOfPod(pod: Pod, reader: Reader): Problem | undefined
     const event = bindingFailureEvent(reader.events(claim))
     if (event === undefined) continue
     const firstSeenAt = reader.time(firstOccurrence(event)) ?? reader.now
-    return toPendingProblem(subjectOf(claim), firstSeenAt, event.message)
+    return pendingClaimProblem(subjectOf(claim), firstSeenAt, event.message)
   }
   return undefined
 }
@@ -117,13 +121,8 @@ function lostClaimProblem(claim: PersistentVolumeClaim, reader: Reader): Problem
   }
 }
 
-function pendingClaimProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'claim-pending'> {
-  const message = bindingFailureEvent(reader.events(claim))?.message
-  return toPendingProblem(subjectOf(claim), reader.history.firstSeenAt, message)
-}
-
 /** The problem of a claim that is not bound, with the message of the latest Event about the claim. */
-function toPendingProblem(subject: Subject, firstSeenAt: number, message?: string): Problem<'claim-pending'> {
+function pendingClaimProblem(subject: Subject, firstSeenAt: number, message?: string): Problem<'claim-pending'> {
   const missingClass = /storageclass\S{0,60} "([^"]{1,253})" not found/i.exec(message ?? '')?.[1]
   return {
     reason: 'claim-pending',
