@@ -253,7 +253,10 @@ export class Assessor {
    */
   #assessByDependency(targets: readonly GatedTarget[]): void {
     const { length: known } = this.#targets.all
-    const dependents = new Set(targets.filter(mayReadPodsOfOthers))
+    // These targets read the pods of other targets: a Service, and a target whose last assessment has read such pods.
+    const dependents = new Set(
+      targets.filter(({ rule, reads }) => rule.serving?.selects !== undefined || (reads?.podOwners.size ?? 0) > 0),
+    )
     const changed = new Set<number>()
     for (const gated of targets.filter((each) => !dependents.has(each))) {
       const { assessment: before } = gated.state
@@ -466,9 +469,4 @@ export class Assessor {
     const found = assessed.map((pods) => revisionsByUid(pods).get(pod.metadata.uid))
     return found.find((revision) => revision !== undefined) ?? 'other'
   }
-}
-
-/** Whether a target reads the pods of other targets: it is a Service, or its last assessment has read such pods. */
-function mayReadPodsOfOthers({ rule, reads }: GatedTarget): boolean {
-  return rule.serving?.selects !== undefined || (reads !== undefined && reads.podOwners.size > 0)
 }

@@ -121,13 +121,10 @@ export class Gate {
   /** Whether the gate needs no more events: it has its verdict or, in a single check, all first lists. */
   get isOver(): boolean {
     const { isSingleCheck, singleCheckEndsAt = Infinity, continuesAfterVerdict } = this.#settings
-    if (isSingleCheck) return this.#hasAllLists || this.#now >= singleCheckEndsAt
-    return this.#end !== undefined && !continuesAfterVerdict
-  }
-
-  /** Whether every watch has its first list or was refused. */
-  get #hasAllLists(): boolean {
-    return this.requests.every((request) => this.store.listState(request) !== 'pending')
+    if (!isSingleCheck) return this.#end !== undefined && !continuesAfterVerdict
+    // Every watch has its first list or was refused.
+    const hasAllLists = this.requests.every((request) => this.store.listState(request) !== 'pending')
+    return hasAllLists || this.#now >= singleCheckEndsAt
   }
 
   /** The watches that the gate needs now. New objects may need more watches. The same array while nothing changes. */
@@ -209,16 +206,12 @@ export class Gate {
     let before: FeedEvent | undefined
     for (const event of events) {
       if (before !== undefined && !mayAssessTogether(before, event)) this.#assessAndConclude(concerned)
-      this.#handleDeadlinesBefore(event.at)
+      for (let next = this.nextDeadline(); next !== undefined && next < event.at; next = this.nextDeadline())
+        this.#handleDeadlines(next)
       for (const gated of this.#handleEvent(event)) concerned.add(gated)
       before = event
     }
     this.#assessAndConclude(concerned)
-  }
-
-  #handleDeadlinesBefore(at: number): void {
-    for (let next = this.nextDeadline(); next !== undefined && next < at; next = this.nextDeadline())
-      this.#handleDeadlines(next)
   }
 
   /** Updates the store and the API health after an event. Returns the targets to assess again. */

@@ -99,11 +99,6 @@ export function restartCounters(before: MilestoneProgress, now: number): Milesto
   return { ...before, highest: new Map(), restartedAt: now }
 }
 
-/** The progress of a target that stayed ready until the end of the hold. Undefined without a milestone `held`. */
-export function finishHold(before: MilestoneProgress, message: string, at: number): MilestoneProgress | undefined {
-  return before.names.at(-1) === heldMilestone ? finishMilestones(before, message, at) : undefined
-}
-
 /** The progress of a target that is no longer ready: its first open milestone and all later milestones are lost. */
 export function loseMilestones(before: MilestoneProgress, { milestones }: Assessment, now: number): MilestoneProgress {
   const open = before.names.findIndex((name) => findMilestone(milestones, name)?.state === 'open')

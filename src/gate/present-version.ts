@@ -54,18 +54,17 @@ export function versionAge(
   state: VersionState,
   context: VersionContext,
 ): { readonly changedAt?: number; readonly change?: 'recent' | 'none' } {
-  const { changedAt } = state.seen ?? {}
+  const { readyAt, seen, milestones } = state
+  const { changedAt } = seen ?? {}
   if (changedAt === undefined) return {}
-  const ageMs = context.settings.startedAt - changedAt
+  const { startedAt } = context.settings
+  const ageMs = startedAt - changedAt
   if (ageMs <= (requiredChangeMs(context) || recentVersionMs)) return { changedAt, change: 'recent' }
-  const isOld = wasReadyAtFirstSight(state, context) && ageMs > recentVersionMs
+  const wasReachedBefore = milestones.reached.every(({ at }) => at === startedAt)
+  // Whether the target was ready when the gate first saw it, and has been ready since.
+  const wasAlwaysReady = readyAt !== undefined && seen?.existedBefore === true && wasReachedBefore
+  const isOld = wasAlwaysReady && ageMs > recentVersionMs
   return isOld || unchangedVerdict(changedAt, context) !== undefined ? { changedAt, change: 'none' } : { changedAt }
-}
-
-/** Whether a target was ready when the gate first saw it, and has been ready since. */
-function wasReadyAtFirstSight({ readyAt, seen, milestones }: VersionState, { settings }: VersionContext): boolean {
-  const wasReachedBefore = milestones.reached.every(({ at }) => at === settings.startedAt)
-  return readyAt !== undefined && seen?.existedBefore === true && wasReachedBefore
 }
 
 /** The message of a ready target. If its version is old, the message begins with `unchanged for 3 d`. */

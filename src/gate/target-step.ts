@@ -12,8 +12,8 @@ import { countsInFull, deletedMs, maxWordings, removedCauseMs } from '../thresho
 import { findOpenFields, hasChangeArrived } from './change-arrival.ts'
 import {
   createMilestones,
-  finishHold,
   finishMilestones,
+  heldMilestone,
   loseMilestones,
   restartCounters,
   updateMilestones,
@@ -122,8 +122,8 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
     case 'assessed':
       return state.type === 'present' ? handleAssessment(state, event, now, context) : unchanged
     case 'hold-ended': {
-      const milestones = finishHold(state.milestones, event.message, now)
-      if (milestones === undefined || !isTargetReady(state)) return unchanged
+      if (!isTargetReady(state) || state.milestones.names.at(-1) !== heldMilestone) return unchanged
+      const milestones = finishMilestones(state.milestones, event.message, now)
       return { state: { ...state, milestones }, entries: [{ kind: 'progress', text: event.message }] }
     }
     case 'stall-held': {

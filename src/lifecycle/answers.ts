@@ -158,20 +158,16 @@ export function choosePort(
 function pendingQuestions({ check, pods, isAnswered }: AskedCheck, hold: Hold | undefined): readonly Question[] {
   if (isAnswered && hold === undefined) return []
   const ready = pods.filter(({ pod, port }) => isReadyByCondition(pod) && port !== undefined)
-  return podsToAsk(check, ready, hold).flatMap(({ pod, port, last, wrong }) => {
+  // Only answers of the same pod in a row prove a failure. So, without `--each-pod`, all requests go to one pod until the
+  // pod is replaced.
+  const asked = check.eachPod
+    ? ready.filter(({ hasAnswered }) => hold !== undefined || !hasAnswered)
+    : ready.toSorted((a, b) => (b.last?.at ?? 0) - (a.last?.at ?? 0)).slice(0, 1)
+  return asked.flatMap(({ pod, port, last, wrong }) => {
     const { name, namespace = '', uid = name } = pod.metadata
     const at = nextQuestionAt(last, wrong.length > 0, hold)
     return port === undefined || at === undefined ? [] : [{ check, namespace, pod: name, uid, port, at }]
   })
-}
-
-/**
- * The pods to send the next requests to. Without `--each-pod`, all requests go to one pod until the pod is replaced:
- * only answers of the same pod in a row prove a failure.
- */
-function podsToAsk({ eachPod }: RequestCheck, ready: readonly AskedPod[], hold: Hold | undefined): readonly AskedPod[] {
-  if (!eachPod) return ready.toSorted((a, b) => (b.last?.at ?? 0) - (a.last?.at ?? 0)).slice(0, 1)
-  return hold === undefined ? ready.filter(({ hasAnswered }) => !hasAnswered) : ready
 }
 
 /**

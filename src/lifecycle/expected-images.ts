@@ -15,7 +15,7 @@ import { containersInSpec } from './workloads/pod-template.ts'
 /* Checks `expect-images`: whether the containers run the expected image digests. */
 
 /** The problem `image-mismatch`: a container runs another digest than expected. */
-function findMismatch(containers: readonly CheckedContainer[], now: number): Problem | undefined {
+function findMismatch(containers: ReturnType<typeof checkedContainers>, now: number): Problem | undefined {
   const other = containers.find(({ runsExpected }) => !runsExpected)
   if (other === undefined) return undefined
   const { pod, container, status, wanted, running } = other
@@ -27,8 +27,6 @@ function findMismatch(containers: readonly CheckedContainer[], now: number): Pro
     proven: true,
   }
 }
-
-type CheckedContainer = ReturnType<typeof checkedContainers>[number]
 
 /**
  * The containers for which `expected` has a digest. Some runtimes write the digest of the platform image to `imageID`

@@ -50,7 +50,11 @@ function decideByConventions(object: KubeObject, reader: RuleReader): Decision {
     isObserved,
     isAwaited,
     signals: summary.signals,
-    message: text || (meaning === 'ready' ? unknownText : 'waiting for its controller to report its state'),
+    message:
+      text ||
+      (meaning === 'ready'
+        ? 'exists; it gives no readiness signal, so nothing more can be known'
+        : 'waiting for its controller to report its state'),
     readyConditions: summary.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : undefined,
     copiesOthers: !isBuiltIn(object.apiVersion),
   }
@@ -61,9 +65,6 @@ function meaningOfSummary(object: KubeObject, { meaning, signals: [first] }: Sig
   if (meaning === undefined) return isSignalAwaited(object, reader) ? 'progressing' : 'ready'
   return meaning === 'failed' && !(first && hasGivenUp(first, object)) ? 'progressing' : meaning
 }
-
-/** The message of a ready object whose status contains no signal. */
-const unknownText = 'exists; it gives no readiness signal, so nothing more can be known'
 
 /**
  * Whether the gate waits for the first status of an object: its kind has a status subresource. If this is unknown (a

@@ -40,7 +40,10 @@ function readReport(
   known: KnownRevision | undefined,
 ): AwaitedReport {
   const read = readers[object.kind as keyof typeof readers] ?? readApplication
-  return { ...read(object, revisions, known), wantedText: describeRevisions(revisions) }
+  const names = revisions.map(
+    ({ source, revision }) => `${source === undefined ? '' : `${source} at `}${shortRevision(revision)}`,
+  )
+  return { ...read(object, revisions, known), wantedText: names.join(', ') }
 }
 
 /**
@@ -131,12 +134,6 @@ function isOlderThanWanted(
   const [one = ''] = deployed.sources[0]?.revisions ?? []
   const names = [...wanted.map(({ revision }) => revision), ...(entry?.sources[0]?.revisions ?? [])]
   return names.some((each) => isLowerVersion(one, each) === true)
-}
-
-function describeRevisions(wanted: readonly WantedRevision[]): string {
-  return wanted
-    .map(({ source, revision }) => `${source === undefined ? '' : `${source} at `}${shortRevision(revision)}`)
-    .join(', ')
 }
 
 function wrongRevisionProblem(

@@ -135,16 +135,12 @@ function parentName({ kind, namespace, name = '?', sectionName }: ParentRef, { m
   return `${kind.toLowerCase()}/${name}${where}${sectionName === undefined ? '' : `, listener ${sectionName}`}`
 }
 
-function routeSignals(parents: readonly Parent[]): readonly ConditionSignal[] {
-  return parents.flatMap(({ name, signals }) =>
-    signals.map((each) => ({ ...each, part: parents.length > 1 ? name : undefined })),
-  )
-}
-
 function judgeRoute(route: KubeObject, reader: RuleReader): Judgement {
   const parents = parentsOf(route)
   const names = parents.map(({ name }) => name)
-  const signals = routeSignals(parents)
+  const signals = parents.flatMap(({ name, signals }) =>
+    signals.map((each) => ({ ...each, part: parents.length > 1 ? name : undefined })),
+  )
   const backends = routeBackends(route)
   const missing = backends.length === 0 ? [] : (backendProblems(route, backends, reader, 'optional') ?? [])
   const unanswered = parents.filter((each) => !each.signals.some(({ name }) => name === 'Accepted'))

@@ -139,8 +139,11 @@ export const csrRule: Rule = {
   judge: (object, reader) => {
     const { signerName: signer = '' } = (object.spec ?? {}) as { signerName?: string }
     const { certificate = '' } = (object.status ?? {}) as { certificate?: string }
-    const [refusal, ...others] = csrRefusals(object)
-    const isApproved = presentConditions(object).some(({ type, status }) => type === 'Approved' && status === 'True')
+    const trueConditions = presentConditions(object).filter(({ status }) => status === 'True')
+    const [refusal, ...others] = trueConditions
+      .filter(({ type }) => type === 'Denied' || type === 'Failed')
+      .map((each) => conditionSignal(each))
+    const isApproved = trueConditions.some(({ type }) => type === 'Approved')
     const ready = refusal === undefined && isApproved && certificate !== ''
     reader.milestone(observedMilestoneIf(isApproved, 'waiting for its approval', 'approved'))
     if (ready) return { ready, message: 'approved, and its certificate is issued' }
@@ -155,12 +158,6 @@ export const csrRule: Rule = {
     )
     return { ready, message: 'waiting for its certificate' }
   },
-}
-
-function csrRefusals(object: KubeObject): readonly ConditionSignal[] {
-  return presentConditions(object)
-    .filter(({ type, status }) => status === 'True' && (type === 'Denied' || type === 'Failed'))
-    .map((each) => conditionSignal(each))
 }
 
 /** Judges kinds that are ready once they exist: Namespace, CronJob, ConfigMap, Secret, RBAC, NetworkPolicy … */
