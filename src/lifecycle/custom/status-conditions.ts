@@ -65,7 +65,7 @@ export function readConditionType(type: string): Reading | undefined {
       : meaningOf(last)
   if (otherWords.negation.has(tokens.at(-2) ?? '')) return negateReading(meaning)
   // The meaning is unclear: `NoSuchHostError` is an error, but `NoUpdateAvailable` is not.
-  if (first === 'no') return undefined
+  if (first === 'no') return tokens[1] === 'matching' ? { meaning: 'progressing', scope: 'part' } : undefined
   if (meaning === 'suspended') return { meaning, scope: first.startsWith('reconcil') ? 'whole' : scope }
   if (meaning === 'failed' || meaningOf(first) === 'failed')
     return { meaning: 'failed', scope: /^invalid|error/.test(name) ? 'whole' : scope }
@@ -81,14 +81,19 @@ function negateReading(meaning: Meaning | undefined): Reading | undefined {
 }
 
 /**
- * The meaning of a condition of unknown type. It has one only if its status is a state (`Install: InProgress`), or if it is
- * False and its reason means progress or a failure. A type such as `Upgradeable` is about the future.
+ * The meaning of a condition of unknown type. It has one only if its status is a state (`Install: InProgress`), if its reason
+ * is InProgress, or if it is False and its reason means progress or a failure. A type such as `Upgradeable` is about the future.
  */
 function readUnknownType({ type, status, reason = '' }: Condition, isWork: boolean): Reading | undefined {
   const why = meaningOf(reason)
   const isBad = why === 'progressing' || (why === 'failed' && !/able$/i.test(type))
   const isUnderway = /^false$/i.test(status) && isBad && !hasAnyWord(wordsOf(reason), otherWords.negation)
-  const meaning = isUnderway ? 'progressing' : /^(?:true|false)$/i.test(status) ? undefined : meaningOf(status, isWork)
+  const meaning =
+    isUnderway || /^in-?progress$/i.test(reason)
+      ? 'progressing'
+      : /^(?:true|false)$/i.test(status)
+        ? undefined
+        : meaningOf(status, isWork)
   return meaning && { meaning, scope: 'part' }
 }
 

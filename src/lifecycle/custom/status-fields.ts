@@ -110,6 +110,8 @@ function readNestedValue(key: string, value: Fields, { path = '', depth = 0, isW
   const tokens = wordsOf(key)
   const position = { isWork, depth: depth + 1, path: `${path}${key}.` }
   if (conditionHolders.includes(key) || hasAnyWord(tokens, past)) return []
+  if (!Array.isArray(value) && isStateMap(key, value))
+    return Object.entries(value).flatMap(([name, state]) => readMappedState(`${path}${key}.${name}`, String(state)))
   if (!Array.isArray(value) && !fieldNames.aboutState.test(key)) return readPart(value, position)
   if (!Array.isArray(value))
     return readFields(value, position).map((each) =>
@@ -125,6 +127,21 @@ function readNestedValue(key: string, value: Fields, { path = '', depth = 0, isW
     })
     .filter(({ meaning }) => meaning !== 'ready')
     .slice(0, 1)
+}
+
+/** Whether a map contains only the states of parts, by their names: `nodeStatus: {a: Downloading}`. */
+function isStateMap(key: string, value: Fields): boolean {
+  const isState = ([name, state]: [string, unknown]) =>
+    typeof state === 'string' &&
+    meaningOf(state) !== undefined &&
+    !Object.values(fieldNames).some((pattern) => pattern.test(name))
+  return /stat(?:e|us)(?:e?s)?$/i.test(key) && Object.entries(value).every(isState)
+}
+
+/** The signal of the state of a part that is not ready. */
+function readMappedState(name: string, state: string): readonly Signal[] {
+  const isBad = /^(?:progressing|failed)$/.test(meaningOf(state) ?? '') && !notRequested.test(state)
+  return isBad ? fieldSignal(name, state, 'progressing', 'part') : []
 }
 
 /** Combines the signals of a part to one signal. Only a field `verdict` of a part fails the object. */
@@ -293,7 +310,10 @@ function readCounts(fields: Fields, { spec = {}, path = '' }: Position): readonl
 
 /** Whether `readyReplicas: 0` alone means that parts are missing: no condition decides, and the spec requests parts. */
 function mayLackParts({ conditions }: Fields, spec: Fields): boolean {
-  return isEmpty(conditions) && !/"\w*(?:replicas|size|instances|nodes|members|count)":0\b/i.test(JSON.stringify(spec))
+  return (
+    conditionsIn(conditions).length === 0 &&
+    !/"\w*(?:replicas|size|instances|nodes|members|count)":0\b/i.test(JSON.stringify(spec))
+  )
 }
 
 /** How many parts the spec requests. `spec.nodes` belongs to `readyNodes`, and `spec.replicas` to `ready`. */

@@ -39,7 +39,9 @@ const pauseAnnotation = /\/(?:paused?|suspend(?:ed)?)(?:-?reconcil\w*)?$/i
 export const readSignals = cachePerObject((object: KubeObject): readonly Signal[] => {
   const status = (typeof object.status === 'string' ? { status: object.status } : (object.status ?? {})) as Fields
   const spec = (object.spec ?? {}) as Fields
-  const isWork = isRunToCompletion(object) || (!isSchedule(object) && hasSteps(status))
+  // While a snapshot is taken, its phase is Running.
+  const isWork =
+    isRunToCompletion(object) || object.kind.endsWith('Snapshot') || (!isSchedule(object) && hasSteps(status))
   const signals = [
     ...suspensionSignals(object),
     ...readConditions(object, isWork),
@@ -123,7 +125,10 @@ export function hasRetriesLeft({ spec, status }: KubeObject): boolean {
 
 function isJobLike(object: KubeObject): boolean {
   const isWork = work.kinds.test(object.kind) || work.specFields.some((key) => Object.hasOwn(object.spec ?? {}, key))
-  return isWork && !isSchedule(object)
+  const { active, startTime } = (object.status ?? {}) as Fields
+  // The status may include the fields of a Job.
+  const hasJobStatus = typeof active === 'number' && typeof startTime === 'string'
+  return (isWork || hasJobStatus) && !isSchedule(object)
 }
 
 /** Whether a status contains a list of steps with states. Then `Running` is not the goal of the object. */

@@ -16,7 +16,7 @@ const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
   `),
   suspended: wordSet(`
     suspended suspend suspending paused pause pausing hibernated hibernating stopped halted frozen sleeping asleep
-    dormant shutdown poweredoff parked onhold
+    dormant shutdown poweredoff poweroff parked onhold
   `),
   progressing: wordSet(`
     pending waiting queued unknown partial partially yellow submitted requested start init initialize progress wait
