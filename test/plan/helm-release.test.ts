@@ -136,7 +136,7 @@ describe('a pending revision of a Helm release', () => {
       ['helm/web.v2'],
     ],
     ['that was awaited is no target if no other revision has followed', ['superseded', 'deployed'], []],
-  ])('that was awaited is judged again if another revision %s', (_, statuses, names) => {
+  ])('%s', (_, statuses, names) => {
     const before = targetsOf('helm/web', history('deployed', 'pending-upgrade'))
     expect(revisionsOf('helm/web', history(...statuses), before)).toEqual(names)
   })
