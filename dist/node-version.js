@@ -1,6 +1,6 @@
 const needed = { major: 22, minor: 19 };
 export async function startOnCurrentNode(start, isAction = false) {
-    const tooOld = whyTooOld(process.versions.node, isAction ? `${process.platform}-${process.arch}` : undefined);
+    const tooOld = nodeVersionError(process.versions.node, isAction ? `${process.platform}-${process.arch}` : undefined);
     if (tooOld === undefined)
         return start();
     if (isAction)
@@ -9,13 +9,13 @@ export async function startOnCurrentNode(start, isAction = false) {
         console.error(tooOld);
     process.exitCode = 1;
 }
-export function whyTooOld(version, runner) {
+export function nodeVersionError(version, runner) {
     const [major = 0, minor = 0] = version.split('.').map(Number);
     if (major > needed.major || (major === needed.major && minor >= needed.minor))
         return undefined;
-    return `Rollout Gate needs Node ${needed.major}.${needed.minor} or newer (this is v${version}). ${remedy(runner)}`;
+    return `Rollout Gate needs Node ${needed.major}.${needed.minor} or newer (this is v${version}). ${updateHint(runner)}`;
 }
-function remedy(runner) {
+function updateHint(runner) {
     if (runner === undefined)
         return 'Update Node.';
     if (runner === 'linux-arm')
