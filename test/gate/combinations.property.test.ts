@@ -37,7 +37,7 @@ const versionTitles: Readonly<Record<Version, string>> = {
   slow: 'that starts slowly',
   other: 'of another change',
   'dies once': 'that crashes once',
-  'dies at once, twice': 'that crashes twice at its start',
+  'dies at once, twice': 'that crashes twice',
   crashes: 'that keeps crashing',
   'crashes before it is ready': 'that crashes before it is ready',
   'has no image': 'with a missing image',

@@ -84,7 +84,7 @@ it('all inputs that only a gate has are rejected at once', async () => {
   expect(errorsOf(ended)).toEqual([message, message])
 })
 
-it('an empty input reports is rejected', async () => {
+it('the action rejects an empty input reports', async () => {
   expect(errorsOf(await run({}))).toEqual([
     'reports: No report is named. Write one path per line, like reports/prod-eu/report.json.',
   ])
