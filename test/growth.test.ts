@@ -281,7 +281,7 @@ describe.each(titledRecordings(names))('the time to gate %s', (_, name) => {
           return [renderLog(record), renderSummary(record), renderReport(record), buildAnnotations(record)]
         },
         part,
-        8_000,
+        20_000,
       )
     },
   )
