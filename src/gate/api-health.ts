@@ -68,7 +68,7 @@ export class ApiHealth {
     const before = [...this.#outages.values()]
     this.#updateByEvent(event)
     return [
-      ...this.#startOutage(event),
+      ...this.#announceOutage(event),
       ...before
         .filter((outage) => !this.#outages.has(requestKey(outage.failure)) && this.#logged.delete(outageKey(outage)))
         .map((outage) => `${outageEndText(outageKey(outage))} after ${wholeSeconds(event.at - outage.lastSuccessAt)}`),
@@ -76,8 +76,8 @@ export class ApiHealth {
     ]
   }
 
-  /** Records the outage that begins with this event. Returns the sentence to log, unless it was logged before. */
-  #startOutage(event: FeedEvent): readonly string[] {
+  /** Returns the sentence about the outage of this failure, unless the outage is logged already. Marks it as logged. */
+  #announceOutage(event: FeedEvent): readonly string[] {
     const outage = isFailure(event) ? this.#outages.get(requestKey(event)) : undefined
     if (outage === undefined || this.#logged.has(outageKey(outage))) return []
     this.#logged.add(outageKey(outage))

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { hasOnlyStatusChanges, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
 import { type GateTime, mayBeSinceStart } from '../lifecycle/proof.ts'
 import {
-  compareRecord,
+  compareWithLastApplied,
   type Difference,
   describeDifference,
   findDifferences,
@@ -56,7 +56,7 @@ export function findOpenFields(
   object: KubeObject,
   manifest: NonNullable<Target['manifest']>,
 ): readonly string[] {
-  const record = compareRecord(manifest, object)
+  const record = compareWithLastApplied(manifest, object)
   const pathKey = ({ path }: Difference) => JSON.stringify(path)
   const before = new Map(findDifferences(manifest, listed).map((difference) => [pathKey(difference), difference]))
   const now = findDifferences(manifest, object)
@@ -74,7 +74,7 @@ export function findOpenFields(
   const { removed = [], applier } = record ?? {}
   // If the applier has written since the first list, fields beyond the manifest are defaults or from a webhook.
   const isWrittenSinceListed = () =>
-    applier?.operation === 'Update' && compareRecord(manifest, listed)?.applier?.time !== applier.time
+    applier?.operation === 'Update' && compareWithLastApplied(manifest, listed)?.applier?.time !== applier.time
   if (removed.length > 0 && !isWrittenSinceListed()) return [...texts, ...removed]
   // Without recorded values, the differences decide. After one field has arrived, fields that admission may change do
   // not count.

@@ -4,7 +4,7 @@ import type { TargetChecks } from '../lifecycle/rules.ts'
 import type { Target } from '../plan/target.ts'
 import { awaitRevisionMs } from '../thresholds.ts'
 
-/** The settings of a gate. Durations are in milliseconds; a timeout of 0 never passes. */
+/** The settings of a gate. Durations are in milliseconds; a timeout of 0 is disabled. */
 export interface GateSettings extends LifecycleSettings, TargetChecks {
   /** When the gate began: milliseconds since the epoch. */
   readonly startedAt: number

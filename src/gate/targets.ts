@@ -29,7 +29,7 @@ export class Targets {
   readonly #parts: TargetParts
   readonly #all: GatedTarget[] = []
   readonly #byName = new Map<string, GatedTarget[]>()
-  /** The hold, once it has begun. */
+  /** The time for which all targets must stay ready (input `hold`). Undefined until that time begins. */
   holding: Hold | undefined
   /** Caches `requests` until a target is added or its watches change. */
   #requests: readonly WatchRequest[] | undefined

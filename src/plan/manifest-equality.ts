@@ -469,12 +469,12 @@ const toolMetadata =
   /^\/(?:metadata|spec\/template\/metadata)\/(?:labels|annotations)\/(?:app\.kubernetes\.io~1(?:instance|managed-by)$|argocd\.argoproj\.io~1|[\w.]+\.toolkit\.fluxcd\.io~1|meta\.helm\.sh~1|kapp\.k14s\.io~1|config\.k8s\.io~1|configmanagement\.gke\.io~1|kubernetes\.io~1metadata\.name$|deprecated\.daemonset|kubectl\.kubernetes\.io~1last|deployment\.kubernetes\.io~1|rollout-gate~1|objectset\.rio\.cattle\.io~1)/
 
 /** Whether the applier's record is equal to the manifest. */
-export function isEqualRecord({ differing, removed }: RecordComparison): boolean {
+export function isEqualRecord({ differing, removed }: LastAppliedComparison): boolean {
   return differing.length === 0 && removed.length === 0
 }
 
 /** The differences between the applier's record and a manifest. */
-interface RecordComparison {
+interface LastAppliedComparison {
   /** Sentences about fields of the manifest with another value in the record. Empty if the record has no values. */
   readonly differing: readonly string[]
   /** Sentences about fields that were applied, but that the manifest does not contain. */
@@ -488,9 +488,9 @@ interface RecordComparison {
 /**
  * Compares a manifest with the applier's record: the annotation `last-applied-configuration`, else the fields that a
  * server-side apply owns, else the fields that an update owns (Helm 3, `kubectl replace`). Undefined if there is no
- * record, or if the manifest has no hashes.
+ * record, or if the manifest has no hashes of its values (`metadata.applied`).
  */
-export function compareRecord(manifest: ManifestObject, live: KubeObject): RecordComparison | undefined {
+export function compareWithLastApplied(manifest: ManifestObject, live: KubeObject): LastAppliedComparison | undefined {
   const { applied: ours } = manifest.metadata as KubeObject['metadata']
   const { applied, managedFields = [] } = live.metadata
   if (ours === undefined) return undefined
@@ -534,7 +534,7 @@ function writerOfMostFields(ours: readonly string[], writers: readonly ManagedFi
 
 type Hashes = Readonly<Record<string, string>>
 
-function compareApplied(ours: Hashes, applied: Hashes): Pick<RecordComparison, 'differing' | 'removed'> {
+function compareApplied(ours: Hashes, applied: Hashes): Pick<LastAppliedComparison, 'differing' | 'removed'> {
   const missing = Object.keys(ours).filter(
     (pointer) => !toolMetadata.test(pointer) && applied[pointer] !== ours[pointer],
   )
@@ -574,7 +574,7 @@ export function findDriftedFields(manifest: ManifestObject, live: KubeObject): r
   if (isEncrypted(manifest)) return []
   // A field that only the live object contains does not count as drift.
   const found = findDifferences(manifest, live).filter((difference) => !isOnlyLive(difference))
-  const record = compareRecord(manifest, live)
+  const record = compareWithLastApplied(manifest, live)
   const { hasValues, applier } = record ?? {}
   const isKnown = record !== undefined && isEqualRecord(record) && (hasValues || applier?.operation === 'Apply')
   if (!isKnown || applier?.ownedFields === undefined) return found

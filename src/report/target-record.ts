@@ -117,7 +117,7 @@ export function isInTargetMessage({ message }: ProblemRecord, target: TargetReco
   return target.outcome !== 'ready' && target.message.includes(message)
 }
 
-/** Evidence in the order of its use, without duplicates: two runs of a container often have the same log. */
+/** Sorts evidence by its type and removes duplicates: two runs of a container often have the same log. */
 export function orderEvidence(evidence: readonly Evidence[]): readonly Evidence[] {
   return evidence
     .filter(

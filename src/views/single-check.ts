@@ -47,14 +47,14 @@ export function singleCheckRecord(gate: Gate, now: number): JudgedRunRecord {
       ...result,
       judged: causeOf(result.judged, shown)?.outcome === 'progressing' ? result.before : result.judged,
     }))
-    .toSorted((a, b) => gravity(a.judged) - gravity(b.judged))
+    .toSorted((a, b) => worstFirstRank(a.judged) - worstFirstRank(b.judged))
   return { ...record, entries: [], targets: sorted.map(({ judged }) => judged), ...worstConclusion(sorted) }
 }
 
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
 /** The rank of a target's state, for sorting: the worst state has the lowest number. */
-function gravity({ outcome, reason, problems }: TargetRecord): number {
+function worstFirstRank({ outcome, reason, problems }: TargetRecord): number {
   const problem = problems.find((each) => each.reason === reason)
   const ofClass = problem === undefined ? 0 : classes.indexOf(problem.class)
   return targetOutcomes.indexOf(outcome) * classes.length + ofClass

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Redactor } from '../../src/cluster/redact.ts'
 import {
   comparableManifest,
-  compareRecord,
+  compareWithLastApplied,
   describeDifference,
   findDifferences,
   findDriftedFields,
@@ -140,7 +140,7 @@ describe('the last-applied annotation or the managed fields', () => {
       },
     } as unknown as KubeObject)
   const compare = (manifest: ManifestObject, live: KubeObject) => {
-    const record = compareRecord(comparableManifest(manifest, redactor), live)
+    const record = compareWithLastApplied(comparableManifest(manifest, redactor), live)
     return record && [...record.differing, ...record.removed]
   }
 

@@ -29,9 +29,9 @@ import {
  * after the Job in its status. Some operators report ready before a workload has observed the change. For example, an
  * instance of kro is ready once its objects exist (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
  *
- * `written`: only workloads written after the spec are awaited. `all`: all workloads are awaited, because the status
- * does not show whether they are updated. Also, after a change of the spec, the check waits until a workload is
- * written, but no longer than the settle time: not every change affects a workload.
+ * `awaitsWorkloads` selects the workloads. `written`: those that changed after the spec. `all`: every owned workload,
+ * because the status does not show whether they are updated. With `all`, the check also waits until a workload changes,
+ * at most for the settle time: not every change of the spec affects a workload.
  */
 export function addOwnedWorkloadCheck(rule: Rule, dependentRules: DependentRules): Rule {
   return addCheck(rule, (assessment, object, reader) => {
