@@ -100,7 +100,7 @@ const readers: readonly [string, (text: string) => unknown][] = [
 ]
 
 describe.each(readers.map((reader, row) => [...reader, row] as const))('the time to %s', (_, work, row) => {
-  test.each(sampled(namedParts, 4, row))('grows no faster than the number of %s', (_, part) => {
+  test.each(sampled(namedParts, 4, row))('grows at most in proportion to the number of %s in the text', (_, part) => {
     expectLinear(work, part)
   })
 })
@@ -260,7 +260,7 @@ function withText(value: unknown, text: string, name = ''): unknown {
 
 describe.each(titledRecordings(names))('the time to gate %s', (_, name) => {
   test.each(sampled(namedParts, 16, names.indexOf(name)))(
-    'grows no faster than the %s in its messages',
+    'grows at most in proportion to the %s in its messages',
     async (_, part) => {
       const path = recordingPath(name)
       const header = await readHeader(path)

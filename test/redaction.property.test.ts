@@ -324,7 +324,7 @@ describe('a secret', () => {
   )
 
   test.each(cases)(
-    '%s is redacted if the secret is cut after eight characters or more',
+    '%s is redacted if at least the first eight characters of the secret remain',
     (_, name, secret, [before, form]) => {
       const [, shortest = ''] = forms[name]?.(secret.slice(0, 8)) ?? []
       const leaking = Array.from(form.slice(shortest.length), (_, index) => index).flatMap((more) => {

@@ -27,7 +27,7 @@ const jobs = workflows.flatMap(([file, workflow]) =>
 const stepsOf = ({ steps = [] }: Job) => steps
 
 it.each(jobs.filter(({ job }) => stepsOf(job).some(({ run }) => run)))(
-  'the scripts of the job $name fail at an unset variable',
+  'the scripts of the job $name fail if a variable is not set',
   ({ workflow }) => {
     expect(workflow.defaults?.run?.shell).toBe('bash --noprofile --norc -euo pipefail {0}')
   },

@@ -53,19 +53,19 @@ function conditionInWords(written: string): string {
 }
 
 const scopes: Readonly<Record<string, string>> = {
-  summary: 'as a summary of the object',
-  whole: 'for the whole object',
-  part: 'for a part of the object',
-  accepted: 'for the acceptance of the spec',
+  summary: 'the object, as its summary',
+  whole: 'the whole object',
+  part: 'a part of the object',
+  accepted: 'the acceptance of the spec',
 }
 
 describe('the condition', () => {
   it.each(
     rows<[string, string]>(data, 'a condition means').map(([written, reading]) => {
       const [meaning = '', scope = ''] = reading.split(' ')
-      return [conditionInWords(written), `${meaning} ${scopes[scope]}`, written, reading] as const
+      return [conditionInWords(written), `${scopes[scope]} is ${meaning}`, written, reading] as const
     }),
-  )('%s means %s', (_, _words, written, reading) => {
+  )('%s reports that %s', (_, _words, written, reading) => {
     expect(read(written)).toBe(reading)
   })
 
@@ -76,7 +76,7 @@ describe('the condition', () => {
     },
   )
 
-  it('Running=True of work that ends means progressing for a part of the object', () => {
+  it('Running=True reports that a part of work that ends is progressing', () => {
     expect(read('Running=True', true)).toBe('progressing part')
     expect(read('Complete=True', true)).toBe('ready whole')
   })

@@ -64,7 +64,7 @@ describe('the input manifests', () => {
   })
 })
 
-describe('the input manifests rejects', () => {
+describe('the input `manifests` rejects', () => {
   beforeEach(() => write('k8s/web.yaml', 'docs/readme.md'))
 
   it.each(rows<[string, string, readonly string[]]>(data, 'a line is a mistake if it names'))(

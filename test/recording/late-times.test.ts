@@ -56,7 +56,7 @@ const gateLate = once(async (name): Promise<RunRecord> => {
 })
 
 test.each(titledRecordings(recordings))(
-  'for %s, gates before and after the change do not report the target as unchanged',
+  'in %s, the target has changed, also for a gate that starts after the change',
   async (_, name) => {
     const records = [(await replayOnce(name)).runRecord, await gateLate(name)]
     const wrong = records.flatMap(({ targets }) =>

@@ -19,7 +19,7 @@ const expected = readData(data) as Readonly<
   Record<'report without targets' | 'fields of the report' | 'milestones of the report', object>
 >
 
-it.each(Object.keys(records))('the report of the test record %s matches its schema', (name) => {
+it.each(Object.keys(records))('the report "%s" matches the published schema', (name) => {
   const text = renderReport(caseOf(name))
   expect(reportSchema.safeParse(JSON.parse(text)).error).toBeUndefined()
 })

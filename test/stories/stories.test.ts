@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, 'snapshots')
 const failing = Object.entries(readExpectations()).flatMap(([name, { outcome }]) => (outcome === 'ready' ? [] : [name]))
 
 describe.each(titledRecordings(failing))('the replay of %s', (_, name) => {
-  it('prints the log of its snapshot', async () => {
+  it('prints the expected log', async () => {
     const { runRecord: record } = await replayOnce(name)
     expectSnapshot(`${renderLog(record, { color: false }).join('\n')}\n`, `${name}.log.txt`, folder)
   })
