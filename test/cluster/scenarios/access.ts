@@ -278,7 +278,9 @@ function bindingRestored(rollout: Rollout): Scenario {
 
 /** Runs the kubectl commands of the error. Returns what is wrong with them; throws if the user still may not read. */
 async function grantsSuffice({ outputs, log }: ActionRun, fixture: Fixture): Promise<string[]> {
-  const commands = new Set([...log.matchAll(/`kubectl (create [^`]+)`/g)].map(([, command = '']) => command))
+  // The log may have reported before that Events cannot be read, with commands for them alone.
+  const [error = ''] = /^::error .*$/m.exec(log) ?? []
+  const commands = new Set([...error.matchAll(/`kubectl (create [^`]+)`/g)].map(([, command = '']) => command))
   if (commands.size !== 2) return [`the message does not contain two commands: ${outputs['message']}`]
   if (!hasKubectl()) return []
   for (const command of commands) await run('kubectl', [`--kubeconfig=${kubeconfigPath}`, ...command.split(' ')])
