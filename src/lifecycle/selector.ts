@@ -59,7 +59,7 @@ export const controllerRevisionRequest = cachePerObject((selecting: Selecting) =
   selectedRequest('apps/v1', 'ControllerRevision', selecting),
 )
 
-/** The watch of the pods that the selector of an object matches, whoever owns these pods. */
+/** The watch of the pods that the selector of an object matches. The pods may have any owner, or none. */
 export const podRequest = cachePerObject((selecting: Selecting) => selectedRequest('v1', 'Pod', selecting))
 
 /** The metadata that a workload gives its pods, for comparison with a selector. */
