@@ -255,7 +255,7 @@ async function everyOutput(text: string, secrets: Secrets): Promise<Readonly<Rec
   const redacted = redactor.redact(record)
   shown.write(renderSingleCheck(redacted, { color: true } as never).join('\n'))
   const repository = { repositoryUrl: 'https://github.example/a/b' }
-  const origin = { run: repository, commit: 'abcdef0123', logUrl: 'https://github.example/log' }
+  const origin = { commit: 'abcdef0123', logUrl: 'https://github.example/log' }
   const path = join(folder, 'recording.ndjson')
   const recording = new RecordingWriter(
     path,
@@ -277,7 +277,7 @@ async function everyOutput(text: string, secrets: Secrets): Promise<Readonly<Rec
     summary: renderSummary(redacted),
     report: renderReport(redacted),
     outputs: JSON.stringify(buildOutputs(redacted, { report: 'r', summary: 's' })),
-    comment: commentBody(redacted, { origin: origin as never, name: 'Rollout', tracked: new Map() }),
+    comment: commentBody(redacted, { ...origin, run: repository as never, name: 'Rollout', tracked: new Map() }),
     status: titleOfRecord(redacted),
     annotations: JSON.stringify([...buildAnnotations(redacted), ...buildWarnings(redacted)]),
     recording: readFileSync(path, 'utf8'),

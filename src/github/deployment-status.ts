@@ -1,10 +1,9 @@
-import type { Outcome } from '../gate/outcome.ts'
+import type { TargetOutcome } from '../gate/outcome.ts'
 import type { RunRecord } from '../gate/run-record.ts'
-import type { Inputs } from '../inputs.ts'
 import { namespacesOf } from '../plan/target.ts'
 import { safeLine } from '../report/escape.ts'
 import { titleOfRecord } from '../report/headline.ts'
-import type { Close, Extra, Shared } from './extra.ts'
+import type { Extra, ExtraContext } from './extra.ts'
 import { descriptionLimit, noOutcomeTitle } from './texts.ts'
 import { attemptMark, isEarlierAttempt, isPageOfRun, repositoryRequest } from './workflow-run.ts'
 
@@ -22,103 +21,89 @@ interface DeploymentPayload {
 
 type State = 'in_progress' | 'success' | 'failure' | 'error' | 'inactive'
 
-type DeploymentSettings = Pick<Inputs, 'environment' | 'environmentUrl'>
-
 /** Writes the status of the deployment that triggered the workflow. Without one, creates a deployment. */
-export class DeploymentStatus implements Extra {
-  readonly name = 'deployment'
-  readonly #shared: Shared
-  readonly #settings: DeploymentSettings
-  #id: number | undefined
-  #shown: State | undefined
-
-  constructor(shared: Shared, settings: DeploymentSettings) {
-    this.#shared = shared
-    this.#settings = settings
-    this.#id = shared.origin.run.deploymentId
-  }
-
-  async show(record: RunRecord, signal: AbortSignal): Promise<void> {
-    const state = record.outcome === 'progressing' ? 'in_progress' : deploymentState(record.outcome)
-    if (state === this.#shown) return
-    const { octokit, origin, name, onOpened } = this.#shared
-    this.#id ??= await this.#create(record, signal)
-    if (this.#id === undefined) return
-    onOpened({ extra: this.name, id: this.#id, url: '', headSha: origin.commit, name })
-    await octokit.rest.repos.createDeploymentStatus({
-      ...repositoryRequest(origin.run, signal),
-      deployment_id: this.#id,
-      state,
-      description: titleOfRecord(record, descriptionLimit),
-      log_url: origin.logUrl,
-      environment_url: this.#settings.environmentUrl,
-    })
-    this.#shown = state
-  }
-
-  async #create(record: RunRecord, signal: AbortSignal): Promise<number | undefined> {
-    const { octokit, origin, name } = this.#shared
-    const { environment = environmentName(record) } = this.#settings
-    // If the gate has not reached the cluster, the environment is unknown.
-    if (environment === '') return undefined
-    const sha = origin.commit
-    const own = await this.#findDeployment(sha, environment, signal)
-    if (own !== undefined) return own
-    const { data } = await octokit.rest.repos.createDeployment({
-      ...repositoryRequest(origin.run, signal),
-      ref: sha,
-      environment,
-      payload: { gate: name, mark: attemptMark(origin.run) } satisfies DeploymentPayload,
-      transient_environment: origin.run.isOpenPullRequest,
-      description: 'Rollout Gate',
-      // The change is already applied, so GitHub must not merge branches or wait for checks.
-      auto_merge: false,
-      required_contexts: [],
-    })
-    if (!('id' in data)) throw new Error(`GitHub created no deployment: ${data.message ?? 'no reason given'}`)
-    return data.id
-  }
-
-  /**
-   * Finds the deployment that this attempt of the run has already created for the gate, in an earlier step or by a
-   * request without a response. Ends deployments that earlier attempts left in progress.
-   */
-  async #findDeployment(sha: string, environment: string, signal: AbortSignal): Promise<number | undefined> {
-    const { octokit, origin, name } = this.#shared
-    const { repos } = octokit.rest
-    const request = repositoryRequest(origin.run, signal)
-    const { data } = await repos.listDeployments({ ...request, sha, environment, per_page: perPage })
-    const marked = data.map(({ id, payload }) => ({ id, ...(Object(payload) as Partial<DeploymentPayload>) }))
-    const ofGate = marked.filter(({ gate }) => gate === name)
-    for (const { id } of ofGate.filter(({ mark }) => isEarlierAttempt(mark, origin.run))) {
-      const latest = latestStatus(
-        (await repos.listDeploymentStatuses({ ...request, deployment_id: id, per_page: perPage })).data,
-      )
-      if (latest?.state === 'in_progress')
-        await repos.createDeploymentStatus({
-          ...request,
-          deployment_id: id,
-          state: 'error',
-          description: noOutcomeTitle,
-        })
+export const deployment: Extra = {
+  open(gate, { environment, environmentUrl }) {
+    const { octokit, run, logUrl, onOpened } = gate
+    let id = run.deploymentId
+    let shown: State | undefined
+    return async (record, signal) => {
+      const state = deploymentState(record.outcome)
+      if (state === shown) return
+      const name = environment ?? environmentName(record)
+      // If the gate has not reached the cluster, the environment is unknown.
+      if (id === undefined && name === '') return
+      id ??= (await findDeployment(gate, name, signal)) ?? (await createDeployment(gate, name, signal))
+      onOpened({ id })
+      await octokit.rest.repos.createDeploymentStatus({
+        ...repositoryRequest(run, signal),
+        deployment_id: id,
+        state,
+        description: titleOfRecord(record, descriptionLimit),
+        log_url: logUrl,
+        environment_url: environmentUrl,
+      })
+      shown = state
     }
-    return ofGate.find(({ mark }) => mark === attemptMark(origin.run))?.id
-  }
+  },
+
+  async close({ octokit, run, outcome, title }, { id }, signal) {
+    const request = { ...repositoryRequest(run, signal), deployment_id: id }
+    const { data } = await octokit.rest.repos.listDeploymentStatuses({ ...request, per_page: perPage })
+    const latest = latestStatus(data)
+    if (latest?.state !== 'in_progress' || !isPageOfRun(latest.log_url ?? '', run)) return false
+    await octokit.rest.repos.createDeploymentStatus({
+      ...request,
+      state: deploymentState(outcome),
+      description: title.slice(0, descriptionLimit),
+      log_url: latest.log_url ?? '',
+      ...(latest.environment_url ? { environment_url: latest.environment_url } : {}),
+    })
+    return true
+  },
 }
 
-export const closeDeployment: Close = async ({ octokit, run, outcome, title }, { id }, signal) => {
-  const request = { ...repositoryRequest(run, signal), deployment_id: id }
-  const { data } = await octokit.rest.repos.listDeploymentStatuses({ ...request, per_page: perPage })
-  const latest = latestStatus(data)
-  if (latest?.state !== 'in_progress' || !isPageOfRun(latest.log_url ?? '', run)) return false
-  await octokit.rest.repos.createDeploymentStatus({
-    ...request,
-    state: outcome === undefined ? 'error' : deploymentState(outcome),
-    description: title.slice(0, descriptionLimit),
-    log_url: latest.log_url ?? '',
-    ...(latest.environment_url ? { environment_url: latest.environment_url } : {}),
+async function createDeployment(
+  { octokit, run, commit, name }: ExtraContext,
+  environment: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const { data } = await octokit.rest.repos.createDeployment({
+    ...repositoryRequest(run, signal),
+    ref: commit,
+    environment,
+    payload: { gate: name, mark: attemptMark(run) } satisfies DeploymentPayload,
+    transient_environment: run.isOpenPullRequest,
+    description: 'Rollout Gate',
+    // The change is already applied, so GitHub must not merge branches or wait for checks.
+    auto_merge: false,
+    required_contexts: [],
   })
-  return true
+  if (!('id' in data)) throw new Error(`GitHub created no deployment: ${data.message ?? 'no reason given'}`)
+  return data.id
+}
+
+/**
+ * Finds the deployment that this attempt of the run has already created for the gate, in an earlier step or by a
+ * request without a response. Ends deployments that earlier attempts left in progress.
+ */
+async function findDeployment(
+  { octokit, run, commit, name }: ExtraContext,
+  environment: string,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { repos } = octokit.rest
+  const request = repositoryRequest(run, signal)
+  const { data } = await repos.listDeployments({ ...request, sha: commit, environment, per_page: perPage })
+  const marked = data.map(({ id, payload }) => ({ id, ...(Object(payload) as Partial<DeploymentPayload>) }))
+  const ofGate = marked.filter(({ gate }) => gate === name)
+  for (const { id } of ofGate.filter(({ mark }) => isEarlierAttempt(mark, run))) {
+    const ofDeployment = { ...request, deployment_id: id }
+    const { data: statuses } = await repos.listDeploymentStatuses({ ...ofDeployment, per_page: perPage })
+    if (latestStatus(statuses)?.state === 'in_progress')
+      await repos.createDeploymentStatus({ ...ofDeployment, state: 'error', description: noOutcomeTitle })
+  }
+  return ofGate.find(({ mark }) => mark === attemptMark(run))?.id
 }
 
 /** The latest status. GitHub does not document the order of its list. */
@@ -144,11 +129,14 @@ export function environmentName({ cluster: { context }, targets }: RunRecord): s
  * inactive. `error`: the gate could not read the cluster, so the rollout may have succeeded. `inactive`: the wait was
  * cancelled.
  */
-function deploymentState(outcome: Outcome): Exclude<State, 'in_progress'> {
+function deploymentState(outcome: TargetOutcome | undefined): State {
   switch (outcome) {
+    case 'progressing':
+      return 'in_progress'
     case 'ready':
       return 'success'
     case 'unknown':
+    case undefined:
       return 'error'
     case 'cancelled':
       return 'inactive'

@@ -1,6 +1,6 @@
 import { defaults, GitHub, getOctokitOptions } from '@actions/github/lib/utils'
 import { awaitUnlessAborted, type Clock, sleep } from '../cluster/clock.ts'
-import { type EndedRunRecord, emptyRecord, type RunRecord } from '../gate/run-record.ts'
+import type { EndedRunRecord, RunRecord } from '../gate/run-record.ts'
 import { type ExtraName, type Inputs, knownExtras } from '../inputs.ts'
 import { omitLogsUnlessPrivate } from '../report/redact-record.ts'
 import {
@@ -15,14 +15,14 @@ import {
 } from '../thresholds.ts'
 import { version } from '../version.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { Comment, closeComment, commentMarker } from './comment.ts'
-import { CommitStatus, closeCommitStatus } from './commit-status.ts'
-import { closeDeployment, DeploymentStatus } from './deployment-status.ts'
-import { type Close, type Closing, type Extra, type Octokit, type Opened, Origin, type Shared } from './extra.ts'
+import { comment, commentMarker } from './comment.ts'
+import { commitStatus } from './commit-status.ts'
+import { deployment } from './deployment-status.ts'
+import type { Closing, Extra, ExtraContext, Octokit, Opened, Show } from './extra.ts'
 import { describeExtra, describeFailure, type GitHubFailure, readFailure } from './failure.ts'
 import type { OpenObjects } from './job-state.ts'
 import { gateName, noOutcomeTitle } from './texts.ts'
-import type { WorkflowRun } from './workflow-run.ts'
+import { logPage, type WorkflowRun } from './workflow-run.ts'
 
 /* Opens, updates and closes all extras: what the gate writes to GitHub outside of the job log. */
 
@@ -102,22 +102,22 @@ export function openExtras(
   clock: Clock,
 ): Extras {
   const octokit = createOctokit(inputs.githubToken ?? '')
-  const shared: Shared = {
-    octokit,
-    origin: new Origin(octokit, run, inputs.job.id),
-    name: gateName(run, inputs),
-    tracked,
-    onOpened,
-  }
-  const throttles = inputs.reportTo.flatMap((name) => {
-    if (wouldRestartWorkflow(name, shared.name, run)) {
-      onWarning(`${describeExtra(name)} is not written: it started this workflow, and would start it again.`)
+  const name = gateName(run, inputs)
+  const commit = run.headSha ?? ''
+  const gate = { octokit, run, commit, logUrl: logPage(run, inputs.job.id), name, tracked }
+  const throttles = inputs.reportTo.flatMap((extra) => {
+    if (wouldRestartWorkflow(extra, name, run)) {
+      onWarning(`${describeExtra(extra)} is not written: it started this workflow, and would start it again.`)
       return []
     }
-    const onFailure = (failure: GitHubFailure) => onWarning(describeFailure(failure, name))
-    const extra = places[name].open(shared, inputs, onNotice)
-    const show: Extra['show'] = (record, signal) => extra.show(omitLogsUnlessPrivate(record, run), signal)
-    return [[name, new UpdateThrottle({ name, show }, clock, onFailure)] as const]
+    const onFailure = (failure: GitHubFailure) => onWarning(describeFailure(failure, extra))
+    const context: ExtraContext = {
+      ...gate,
+      onOpened: ({ id = 0, url = '' } = {}) => onOpened({ extra, id, url, headSha: commit, name }),
+    }
+    const show = extras[extra].open(context, inputs, onNotice)
+    const showPublic: Show = (record, signal) => show(omitLogsUnlessPrivate(record, run), signal)
+    return [[extra, new UpdateThrottle(showPublic, clock, onFailure)] as const]
   })
   return new Extras(new Map(throttles), clock, onClosed)
 }
@@ -152,29 +152,71 @@ export async function closeExtras(
 ): Promise<void> {
   const title = verdict?.title ?? noOutcomeTitle
   const closing: Closing = { octokit, run, outcome: verdict?.outcome, title }
-  const now = clock.now()
-  const record = emptyRecord({ outcome: verdict?.outcome ?? 'cancelled', reason: '', message: title }, now, now)
+  const endsAt = clock.now() + closeLimitMs
   const late = new AbortController()
   const stop = clock.after(closeLimitMs, () => late.abort())
   await Promise.all(
     open.map(async (opened) => {
       const { extra } = opened
-      const show = async (_: unknown, signal: AbortSignal) => {
-        if (await places[extra].close(closing, opened, signal)) log.onClosed(extra)
+      const close = async (signal: AbortSignal) => {
+        if (await extras[extra].close(closing, opened, signal)) log.onClosed(extra)
       }
-      const onFailure = (failure: GitHubFailure) => log.onWarning(describeFailure(failure, extra))
-      await new UpdateThrottle({ name: extra, show }, clock, onFailure).finish(record, late.signal, now + closeLimitMs)
+      const failure = await retry(close, clock, late.signal, endsAt)
+      if (failure !== undefined) log.onWarning(describeFailure(failure, extra))
     }),
   )
   stop()
 }
 
-type Open = (shared: Shared, inputs: Inputs, onNotice: ExtrasHooks['onNotice']) => Extra
+const extras: Readonly<Record<ExtraName, Extra>> = { 'commit-status': commitStatus, deployment, comment }
 
-const places: Readonly<Record<ExtraName, { readonly open: Open; readonly close: Close }>> = {
-  'commit-status': { open: (shared) => new CommitStatus(shared), close: closeCommitStatus },
-  deployment: { open: (shared, inputs) => new DeploymentStatus(shared, inputs), close: closeDeployment },
-  comment: { open: (shared, _, onNotice) => new Comment(shared, onNotice), close: closeComment },
+type Request = (signal: AbortSignal) => Promise<void>
+
+/**
+ * Repeats a request after failures that may be temporary. Never rejects.
+ * @param endsAt the latest time at which the signal is aborted, in milliseconds since the epoch
+ * @returns the last failure; undefined if the request has succeeded
+ */
+async function retry(
+  request: Request,
+  clock: Clock,
+  signal: AbortSignal,
+  endsAt: number,
+): Promise<GitHubFailure | undefined> {
+  let refusals = 0
+  for (let delayMs = firstUpdateRetryMs; ; delayMs *= 2) {
+    const failure = await sendWithin(outcomeTimeoutMs, request, clock, signal)
+    if (failure === undefined) return undefined
+    if (failure.type === 'forbidden') refusals++
+    const mayPass = failure.type !== 'invalid' && refusals < maxGithubRefusals
+    const pauseMs = Math.max(delayMs, failure.retryAfterMs)
+    if (!mayPass || signal.aborted || clock.now() + pauseMs >= endsAt) return failure
+    await sleep(clock, pauseMs, signal)
+  }
+}
+
+/** Returns the failure, if any. Never rejects. Ends at the signal or time limit, even if the request does not. */
+async function sendWithin(
+  limitMs: number,
+  request: Request,
+  clock: Clock,
+  ending: AbortSignal,
+): Promise<GitHubFailure | undefined> {
+  const late = new AbortController()
+  const stop = clock.after(limitMs, () => late.abort())
+  const signal = AbortSignal.any([late.signal, ending])
+  try {
+    const isAnswered = await awaitUnlessAborted(
+      request(signal).then(() => true),
+      signal,
+    )
+    if (!isAnswered) signal.throwIfAborted()
+    return undefined
+  } catch (error) {
+    return readFailure(error, clock.now())
+  } finally {
+    stop()
+  }
 }
 
 /** The interval of updates as a share of the elapsed time: all jobs of a repository share 1,000 requests per hour. */
@@ -182,7 +224,7 @@ const intervalOfElapsed = 0.1
 
 /** Limits how often an extra is updated. After a temporary failure, only the outcome is retried. */
 export class UpdateThrottle {
-  readonly #extra: Extra
+  readonly #show: Show
   readonly #clock: Clock
   readonly #onFailure: (failure: GitHubFailure) => void
   readonly #ending = new AbortController()
@@ -191,8 +233,8 @@ export class UpdateThrottle {
   #updating: Promise<void> = Promise.resolve()
 
   /** @param onFailure called once if the outcome cannot be shown */
-  constructor(extra: Extra, clock: Clock, onFailure: (failure: GitHubFailure) => void) {
-    this.#extra = extra
+  constructor(show: Show, clock: Clock, onFailure: (failure: GitHubFailure) => void) {
+    this.#show = show
     this.#clock = clock
     this.#onFailure = onFailure
   }
@@ -218,19 +260,9 @@ export class UpdateThrottle {
     signal.addEventListener('abort', abort)
     await this.#updating
     signal.removeEventListener('abort', abort)
-    let refusals = 0
-    for (let delayMs = firstUpdateRetryMs; ; delayMs *= 2) {
-      const failure = await this.#show(record, signal, outcomeTimeoutMs)
-      if (failure === undefined) return true
-      if (failure.type === 'forbidden') refusals++
-      const mayPass = failure.type !== 'invalid' && refusals < maxGithubRefusals
-      const pauseMs = Math.max(delayMs, failure.retryAfterMs)
-      if (!mayPass || signal.aborted || this.#clock.now() + pauseMs >= endsAt) {
-        this.#onFailure(failure)
-        return false
-      }
-      await sleep(this.#clock, pauseMs, signal)
-    }
+    const failure = await retry((ending) => this.#show(record, ending), this.#clock, signal, endsAt)
+    if (failure !== undefined) this.#onFailure(failure)
+    return failure === undefined
   }
 
   async #showPresent(present: () => RunRecord): Promise<void> {
@@ -240,28 +272,10 @@ export class UpdateThrottle {
     if (record.outcome !== 'progressing') return
     const elapsedMs = startedAt - record.startedAt
     this.#earliest = startedAt + Math.max(updateIntervalMs, elapsedMs * intervalOfElapsed)
-    const failure = await this.#show(record, this.#ending.signal, updateTimeoutMs)
+    const request: Request = (signal) => this.#show(record, signal)
+    const failure = await sendWithin(updateTimeoutMs, request, this.#clock, this.#ending.signal)
     // A failed update is not retried: the next update shows a newer state. A lasting failure is reported at the
     // outcome.
     this.#earliest = Math.max(this.#earliest, this.#clock.now() + (failure?.retryAfterMs ?? 0))
-  }
-
-  /** Returns the failure, if any. Never rejects. Ends at the signal or time limit, even if the request does not. */
-  async #show(record: RunRecord, ending: AbortSignal, limitMs: number): Promise<GitHubFailure | undefined> {
-    const late = new AbortController()
-    const stop = this.#clock.after(limitMs, () => late.abort())
-    const signal = AbortSignal.any([late.signal, ending])
-    try {
-      const shown = await awaitUnlessAborted(
-        this.#extra.show(record, signal).then(() => true),
-        signal,
-      )
-      if (!shown) signal.throwIfAborted()
-      return undefined
-    } catch (error) {
-      return readFailure(error, this.#clock.now())
-    } finally {
-      stop()
-    }
   }
 }

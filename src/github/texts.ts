@@ -8,7 +8,7 @@ import { counted } from '../reasons/wording.ts'
 import { escapeMarkdown, safeLine } from '../report/escape.ts'
 import { titleOfRecord } from '../report/headline.ts'
 import { renderSummary } from '../report/summary.ts'
-import type { Shared } from './extra.ts'
+import type { ExtraContext } from './extra.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
 /* Names and texts that the extras write to GitHub. */
@@ -126,7 +126,7 @@ function referenceKey({ kind, name, selector, namespace, exclude, waitFor }: Ref
  */
 export function limitedSummary(
   record: RunRecord,
-  { origin: { run, commit, logUrl }, name, tracked }: Pick<Shared, 'origin' | 'name' | 'tracked'>,
+  { run, commit, logUrl, name, tracked }: Pick<ExtraContext, 'run' | 'commit' | 'logUrl' | 'name' | 'tracked'>,
   limit: number,
 ): string {
   const link = `[${commit.slice(0, 7)}](${run.repositoryUrl}/commit/${commit})`

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WorkflowRunRecord } from '../gate/run-record.ts'
 
-/** The workflow run of this gate, from the runner's variables and the event. `Origin` looks up the rest. */
+/** The workflow run of this gate, from the runner's variables and the event. */
 export interface WorkflowRun {
   readonly owner: string
   readonly repo: string
@@ -211,6 +211,14 @@ function forkBranch({ head_branch, head_repository }: TriggeringRun, { repositor
 /** The parameters of a request to GitHub's API about the repository. */
 export function repositoryRequest({ owner, repo }: Pick<WorkflowRun, 'owner' | 'repo'>, signal: AbortSignal) {
   return { owner, repo, request: { signal } }
+}
+
+/**
+ * The page of the job's log. Without the number of the job, the page of the run's attempt.
+ * @param jobId the number of the job; absent on servers other than github.com
+ */
+export function logPage({ repositoryUrl, runId, attempt }: WorkflowRun, jobId: string | undefined): string {
+  return `${repositoryUrl}/actions/runs/${runId}/${jobId === undefined ? `attempts/${attempt}` : `job/${jobId}`}`
 }
 
 /** Whether a page is part of this run. Another run of the same commit may have written the latest status. */

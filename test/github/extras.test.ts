@@ -1,12 +1,13 @@
 import { getOctokit } from '@actions/github'
 import type { Outcome } from '../../src/gate/outcome.ts'
 import { type EndedRunRecord, openConclusion, type RunRecord } from '../../src/gate/run-record.ts'
-import { Comment, commentBody, commentMarker } from '../../src/github/comment.ts'
-import { CommitStatus } from '../../src/github/commit-status.ts'
-import { DeploymentStatus, environmentName } from '../../src/github/deployment-status.ts'
-import { type Extra, type Octokit, type Opened, Origin } from '../../src/github/extra.ts'
+import { comment, commentBody, commentMarker } from '../../src/github/comment.ts'
+import { commitStatus } from '../../src/github/commit-status.ts'
+import { deployment, environmentName } from '../../src/github/deployment-status.ts'
+import type { ExtraContext, ExtraInputs, Octokit, Opened, Show } from '../../src/github/extra.ts'
 import { describeFailure, readFailure } from '../../src/github/failure.ts'
 import { limitedSummary } from '../../src/github/texts.ts'
+import { logPage } from '../../src/github/workflow-run.ts'
 import type { ExtraName } from '../../src/inputs.ts'
 import type { TrackedFiles } from '../../src/workspace.ts'
 import { createProblem, createRecord, createTarget, createTargetRecord } from '../report/builders.ts'
@@ -59,20 +60,28 @@ let opened: Opened[]
 
 const tracked: TrackedFiles = new Map()
 
-function originOf(context: ActionContext, jobId: string | undefined = '501'): Origin {
-  return new Origin(octokit, readRun(context), jobId)
+function gateOf(context: ActionContext, extra: ExtraName = 'commit-status', gate = name): ExtraContext {
+  const run = readRun(context)
+  const commit = run.headSha ?? ''
+  const onOpened: ExtraContext['onOpened'] = ({ id = 0, url = '' } = {}) =>
+    opened.push({ extra, id, url, headSha: commit, name: gate })
+  return { octokit, run, commit, logUrl: logPage(run, '501'), name: gate, tracked, onOpened }
 }
 
-function shareOf(context: ActionContext, origin = originOf(context)) {
-  return { octokit, origin, name, tracked, onOpened: (each: Opened) => opened.push(each) }
+const settings: ExtraInputs = { environment: undefined, environmentUrl: 'https://shop.example' }
+
+const extras = { 'commit-status': commitStatus, deployment, comment }
+
+/** Opens an extra: returns the function that shows a record. */
+const openOn = (extra: ExtraName, inputs: ExtraInputs = settings, gate = name) => {
+  return (context: ActionContext): Show =>
+    extras[extra].open(gateOf(context, extra, gate), inputs, (text) => notices.push(text))
 }
 
-const deployment = { environment: undefined, environmentUrl: 'https://shop.example' }
-
-const makers: Readonly<Record<ExtraName, (context: ActionContext, origin?: Origin) => Extra>> = {
-  'commit-status': (...from) => new CommitStatus(shareOf(...from)),
-  deployment: (...from) => new DeploymentStatus(shareOf(...from), deployment),
-  comment: (...from) => new Comment(shareOf(...from), (text) => notices.push(text)),
+const makers: Readonly<Record<ExtraName, (context: ActionContext) => Show>> = {
+  'commit-status': openOn('commit-status'),
+  deployment: openOn('deployment'),
+  comment: openOn('comment'),
 }
 const extraNames = Object.keys(makers) as ExtraName[]
 
@@ -95,10 +104,10 @@ describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployme
       ? 'a deployment is created for the commit that the event is about'
       : 'the deployment that triggered the run is updated'
   it(use, async () => {
-    const extra = makers.deployment(context)
-    await extra.show(open(), never)
-    await extra.show(open(), never)
-    await extra.show(createRecord(), never)
+    const show = makers.deployment(context)
+    await show(open(), never)
+    await show(open(), never)
+    await show(createRecord(), never)
     const made = bodies('repos/create-deployment')
     expect(made).toMatchObject(
       deployment === undefined
@@ -122,9 +131,9 @@ describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployme
       const pull = (example as unknown as object[])[0]
       return { status: 200, body: [{ ...pull, number: 12, state: 'open', head: { sha } }] }
     })
-    const extra = makers.comment(context)
-    await extra.show(open(), never)
-    await extra.show(createRecord(), never)
+    const show = makers.comment(context)
+    await show(open(), never)
+    await show(createRecord(), never)
     const [first, second, ...others] = github.requests.filter(({ body }) => 'body' in body)
     expect(others).toEqual([])
     expect(first?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
@@ -141,7 +150,7 @@ describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployme
 const annotations = ['rollout-gate/skip of deployment/db', 'rollout-gate/for=create of job/migrate']
 const hidden = createRecord({ annotations })
 const context = createEventContext('pull_request', { pull_request: createPullRequest() })
-const show = (extra: ExtraName, record: RunRecord) => makers[extra](context).show(record, never)
+const show = (extra: ExtraName, record: RunRecord) => makers[extra](context)(record, never)
 
 it('annotations that changed the gated objects are mentioned in the commit status and the deployment', async () => {
   const one = { ...hidden, annotations: annotations.slice(0, 1) }
@@ -162,7 +171,7 @@ it('annotations that changed the gated objects are mentioned even after the long
 it('annotations that changed the gated objects are mentioned in the comment even if the summary is too long', async () => {
   await show('comment', hidden)
   expect(bodies('issues/create-comment')[0]?.['body']).toContain('- rollout-gate/skip of deployment/db')
-  expect(limitedSummary(hidden, shareOf(context), 300)).toContain('2 annotations change what is gated')
+  expect(limitedSummary(hidden, gateOf(context), 300)).toContain('2 annotations change what is gated')
 })
 
 it.each<[string, Partial<EndedRunRecord>, RegExp]>([
@@ -191,7 +200,7 @@ it.each([
   'the outcome %s sets the deployment to %s and the commit status to %s',
   async (outcome, deploymentState, commitState) => {
     for (const each of ['deployment', 'commit-status'] as const)
-      await makers[each](createContext()).show(ended(outcome), never)
+      await makers[each](createContext())(ended(outcome), never)
     expect(bodies('repos/create-deployment-status')).toMatchObject([{ state: deploymentState }])
     expect(bodies('repos/create-commit-status')).toMatchObject([
       { state: commitState, context: name, target_url: logUrl },
@@ -201,7 +210,7 @@ it.each([
 
 it.each(Object.entries(records))('all extras show the test record %s', async (_, record) => {
   const context = createEventContext('pull_request', { pull_request: createPullRequest() })
-  for (const each of extraNames) await makers[each](context).show(record, never)
+  for (const each of extraNames) await makers[each](context)(record, never)
   const [comment] = bodies('issues/create-comment')
   const [status] = bodies('repos/create-deployment-status')
   expect(comment?.['body']).toContain('Rollout')
@@ -220,7 +229,7 @@ test('a record that exceeds a limit of GitHub is shortened for each extra', asyn
     ),
   })
   const verdict = { outcome: 'failed', reason: 'no-progress', message: 'so it ended' } as const
-  for (const each of extraNames) await makers[each](context).show(createRecord({ targets: [failed], verdict }), never)
+  for (const each of extraNames) await makers[each](context)(createRecord({ targets: [failed], verdict }), never)
   const lengths = [
     Object(bodies('issues/create-comment')[0]).body.length,
     Object(bodies('repos/create-deployment-status')[0]).description.length,
@@ -230,10 +239,9 @@ test('a record that exceeds a limit of GitHub is shortened for each extra', asyn
 })
 
 it('the deployment has the environment of the inputs, and is transient on a pull request', async () => {
-  const settings = { ...deployment, environment: 'preview/pr-12' }
+  const preview = openOn('deployment', { ...settings, environment: 'preview/pr-12' })
   const onPullRequest = createEventContext('pull_request', { pull_request: createPullRequest() })
-  for (const context of [createContext(), onPullRequest])
-    await new DeploymentStatus(shareOf(context), settings).show(createRecord(), never)
+  for (const context of [createContext(), onPullRequest]) await preview(context)(createRecord(), never)
   expect(bodies('repos/create-deployment')).toMatchObject([
     { environment: 'preview/pr-12', transient_environment: false },
     { environment: 'preview/pr-12', transient_environment: true },
@@ -246,10 +254,7 @@ it.each([
 ])('a deployment with success %s', async (_, environment, state) => {
   const written = storeWrites(github)
   for (const GITHUB_RUN_ID of ['77', '78'])
-    await new DeploymentStatus(shareOf(createContext({ GITHUB_RUN_ID })), { ...deployment, environment }).show(
-      createRecord(),
-      never,
-    )
+    await openOn('deployment', { ...settings, environment })(createContext({ GITHUB_RUN_ID }))(createRecord(), never)
   const latest = written.deployments.map(
     ({ id }) => written.deploymentStatuses.findLast((each) => each['deployment'] === id)?.['state'],
   )
@@ -257,18 +262,19 @@ it.each([
 })
 
 it('no deployment is created if no cluster was reached', async () => {
-  await makers
-    .deployment(createContext())
-    .show({ ...ended('misconfigured'), cluster: { context: '', version: '' }, targets: [] }, never)
+  await makers.deployment(createContext())(
+    { ...ended('misconfigured'), cluster: { context: '', version: '' }, targets: [] },
+    never,
+  )
   expect(github.requests).toEqual([])
 })
 
 it('no second deployment is created if only its status could not be written', async () => {
-  const extra = makers.deployment(createContext())
+  const show = makers.deployment(createContext())
   github.refuse = ({ operation }) => (operation.endsWith('status') ? { status: 500 } : undefined)
-  await expect(extra.show(createRecord(), never)).rejects.toThrow()
+  await expect(show(createRecord(), never)).rejects.toThrow()
   github.refuse = () => undefined
-  await extra.show(createRecord(), never)
+  await show(createRecord(), never)
   expect(bodies('repos/create-deployment')).toHaveLength(1)
 })
 
@@ -300,7 +306,7 @@ describe('comments on pull requests', () => {
   })
 
   it('begin with the marker and end with the gate and the commit', () => {
-    const body = commentBody(createRecord(), { ...shareOf(createContext()), name: 'Rollout of deploy/*web*' })
+    const body = commentBody(createRecord(), gateOf(createContext(), 'comment', 'Rollout of deploy/*web*'))
     expect(body.startsWith(`${commentMarker('Rollout of deploy/*web*')}\n### ✅`)).toBe(true)
     expect(body.split('\n').at(-2)).toBe(
       '<sub>Rollout of deploy/\\*web\\* · commit [2222222](https://github.com/acme/shop/commit/2222222222222222222222222222222222222222) · [log](https://github.com/acme/shop/actions/runs/77/job/501)</sub>',
@@ -319,7 +325,7 @@ describe('comments on pull requests', () => {
     ["that a member's token wrote", { user: { type: 'User' }, author_association: 'MEMBER' }],
   ])('the comment %s is found by its marker', async (_, author) => {
     setComments({ id: 1, body: 'Nice!' }, { id: 2, body: `${commentMarker(name)}\nold`, ...author })
-    await makers.comment(context).show(createRecord(), never)
+    await makers.comment(context)(createRecord(), never)
     expect(github.requests.at(-1)).toMatchObject({
       operation: 'issues/update-comment',
       path: '/api/v3/repos/acme/shop/issues/comments/2',
@@ -336,7 +342,7 @@ describe('comments on pull requests', () => {
       status: 200,
       body: [...(query['page'] === '1' ? others : []), ...(query['page'] === page ? [own] : [])],
     }))
-    await makers.comment(context).show(createRecord(), never)
+    await makers.comment(context)(createRecord(), never)
     expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/comments/777')
   })
 
@@ -348,7 +354,7 @@ describe('comments on pull requests', () => {
     ['without a text', { user: { type: 'Bot' } }],
   ])('a comment %s is left alone', async (_, comment) => {
     setComments({ id: 2, ...comment })
-    await makers.comment(context).show(createRecord(), never)
+    await makers.comment(context)(createRecord(), never)
     expect(github.requests.at(-1)?.operation).toBe('issues/create-comment')
   })
 
@@ -359,15 +365,15 @@ describe('comments on pull requests', () => {
       { ...merged, number: 2, merged_at: '2025-01-01T00:00:00Z', merge_commit_sha: githubSha },
     ]
     github.handlers.set('repos/list-pull-requests-associated-with-commit', () => ({ status: 200, body: pulls }))
-    await makers.comment(createContext()).show(createRecord(), never)
+    await makers.comment(createContext())(createRecord(), never)
     expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/2/comments')
   })
 
   it('are not written if no pull request belongs to the commit, with one notice', async () => {
     github.handlers.set('repos/list-pull-requests-associated-with-commit', () => ({ status: 200, body: [] }))
-    const extra = makers.comment(createContext())
-    await extra.show(open(), never)
-    await extra.show(createRecord(), never)
+    const show = makers.comment(createContext())
+    await show(open(), never)
+    await show(createRecord(), never)
     expect(github.requests).toHaveLength(1)
     expect(notices).toEqual(['There is no pull request to comment on: neither in the event nor for the commit.'])
   })
@@ -376,9 +382,9 @@ describe('comments on pull requests', () => {
 it.each(eventContexts)(
   'the commit status on $event is written to the right commit, pending first',
   async ({ context, sha }) => {
-    const extra = makers['commit-status'](context)
-    await extra.show(open(), never)
-    await extra.show(createRecord(), never)
+    const show = makers['commit-status'](context)
+    await show(open(), never)
+    await show(createRecord(), never)
     expect(github.requests.map(({ path }) => path)).toEqual(Array(2).fill(`/api/v3/repos/acme/shop/statuses/${sha}`))
     expect(bodies('repos/create-commit-status')).toMatchObject([
       { state: 'pending', description: 'Rollout in progress for 31 s · 1 of 1 target ready' },
@@ -392,7 +398,7 @@ const operations = () => github.requests.map(({ operation }) => operation)
 
 it('a comment on an issue has no pull request', async () => {
   const context = createIssueComment(false)
-  await makers.comment(context).show(createRecord(), never)
+  await makers.comment(context)(createRecord(), never)
   expect(github.requests).toEqual([])
   expect(notices).toHaveLength(1)
 })
@@ -409,7 +415,7 @@ it.each([
   ['the only one, which has newer commits', [{ number: 12, head: { sha: githubSha } }], 12],
 ])('the pull request of a fork is found by its branch: %s', async (_, pulls, number) => {
   answer('pulls/list', pulls)
-  await makers.comment(createForkRun()).show(createRecord(), never)
+  await makers.comment(createForkRun())(createRecord(), never)
   expect(operations()).toEqual(['pulls/list', 'issues/list-comments', 'issues/create-comment'])
   expect(github.requests[0]?.query).toEqual({ head: 'jo:topic', state: 'open' })
   expect(github.requests.at(-1)?.path).toBe(`/api/v3/repos/acme/shop/issues/${number}/comments`)
@@ -418,33 +424,32 @@ it.each([
 it('the pull request of a fork is found by the commit if its branch has none', async () => {
   answer('pulls/list', [])
   answer('repos/list-pull-requests-associated-with-commit', [])
-  await makers.comment(createForkRun()).show(createRecord(), never)
+  await makers.comment(createForkRun())(createRecord(), never)
   expect(operations()).toEqual(['pulls/list', 'repos/list-pull-requests-associated-with-commit'])
   expect(notices).toHaveLength(1)
 })
 
 it('the pull request of a commit is looked up again after a temporary failure', async () => {
-  const extra = makers.comment(createContext())
+  const show = makers.comment(createContext())
   github.refuse = () => ({ status: 502 })
-  await expect(extra.show(createRecord(), never)).rejects.toThrow()
+  await expect(show(createRecord(), never)).rejects.toThrow()
   github.refuse = () => undefined
   answer('repos/list-pull-requests-associated-with-commit', [{ number: 12, state: 'open', head: { sha: githubSha } }])
-  await extra.show(createRecord(), never)
+  await show(createRecord(), never)
   expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
 })
 
 it('without the job number, the link leads to the attempt of the run', () => {
-  const origin = new Origin(octokit, readRun(createContext()))
-  expect(origin.logUrl).toBe('https://github.com/acme/shop/actions/runs/77/attempts/2')
+  expect(logPage(readRun(createContext()), undefined)).toBe('https://github.com/acme/shop/actions/runs/77/attempts/2')
 })
 
 it('a deleted comment is created again by the second update', async () => {
   const written = storeWrites(github)
-  const extra = makers.comment(createEventContext('pull_request', { pull_request: createPullRequest() }))
-  await extra.show(open(), never)
+  const show = makers.comment(createEventContext('pull_request', { pull_request: createPullRequest() }))
+  await show(open(), never)
   written.comments.splice(0)
-  await expect(extra.show(createRecord(), never)).rejects.toThrow('Not Found')
-  await extra.show(createRecord(), never)
+  await expect(show(createRecord(), never)).rejects.toThrow('Not Found')
+  await show(createRecord(), never)
   expect(written.comments).toMatchObject([{ body: expect.stringContaining('✅ Rollout ready'), issue: 12 }])
   expect(opened.map(({ id }) => id)).toEqual([1, 2])
 })
@@ -467,34 +472,34 @@ describe('an object of an earlier step or attempt', () => {
   }
 
   it('is found if it is a deployment whose response was lost', async () => {
-    const extra = makers.deployment(createContext())
+    const show = makers.deployment(createContext())
     const operation = 'repos/create-deployment'
     const store = github.handlers.get(operation)
     loseResponse(operation)
-    await expect(extra.show(open(), never)).rejects.toThrow()
+    await expect(show(open(), never)).rejects.toThrow()
     if (store !== undefined) github.handlers.set(operation, store)
-    await extra.show(createRecord(), never)
+    await show(createRecord(), never)
     expect(written.deployments).toHaveLength(1)
   })
 
   it('is updated if it is a deployment of this attempt', async () => {
-    await makers.deployment(createContext()).show(open(), never)
-    await makers.deployment(createContext()).show(createRecord(), never)
+    await makers.deployment(createContext())(open(), never)
+    await makers.deployment(createContext())(createRecord(), never)
     expect(written.deployments).toHaveLength(1)
   })
 
   it('is not updated if it is a deployment of another run, attempt or gate', async () => {
-    await makers.deployment(createContext({ GITHUB_RUN_ID: '78' })).show(open(), never)
-    await makers.deployment(attempt(1)).show(createRecord(), never)
-    await new DeploymentStatus({ ...shareOf(attempt(2)), name: 'Another gate' }, deployment).show(open(), never)
-    await makers.deployment(attempt(2)).show(createRecord(), never)
+    await makers.deployment(createContext({ GITHUB_RUN_ID: '78' }))(open(), never)
+    await makers.deployment(attempt(1))(createRecord(), never)
+    await openOn('deployment', settings, 'Another gate')(attempt(2))(open(), never)
+    await makers.deployment(attempt(2))(createRecord(), never)
     expect(written.deployments).toHaveLength(4)
   })
 
   it('is ended if an earlier attempt of this run left it in progress', async () => {
-    await makers.deployment(attempt(1)).show(open(), never)
-    await makers.deployment(createContext({ GITHUB_RUN_ID: '76', GITHUB_RUN_ATTEMPT: '1' })).show(open(), never)
-    await makers.deployment(attempt(2)).show(open(), never)
+    await makers.deployment(attempt(1))(open(), never)
+    await makers.deployment(createContext({ GITHUB_RUN_ID: '76', GITHUB_RUN_ATTEMPT: '1' }))(open(), never)
+    await makers.deployment(attempt(2))(open(), never)
     const [own, other, latest] = written.deployments.map(({ id }) => id)
     expect(written.deploymentStatuses.map(({ deployment, state }) => [deployment, state])).toEqual([
       [own, 'in_progress'],
@@ -511,9 +516,9 @@ describe('the objects of an extra', () => {
   it('are reported with each update', async () => {
     storeWrites(github)
     for (const each of extraNames) {
-      const extra = makers[each](context)
-      await extra.show(open(), never)
-      await extra.show(createRecord(), never)
+      const show = makers[each](context)
+      await show(open(), never)
+      await show(createRecord(), never)
     }
     expect(opened.map(({ extra, headSha, name }) => ({ extra, headSha, name }))).toEqual(
       extraNames.flatMap((extra) => Array(2).fill({ extra, headSha, name })),
@@ -522,10 +527,10 @@ describe('the objects of an extra', () => {
 
   it('are reported for a comment of an earlier run and for the deployment of the event', async () => {
     storeWrites(github)
-    await makers.comment(context).show(createRecord(), never)
-    await makers.comment(context).show(createRecord(), never)
+    await makers.comment(context)(createRecord(), never)
+    await makers.comment(context)(createRecord(), never)
     const deployed = createEventContext('deployment', { deployment: { id: 5, sha: headSha } })
-    await makers.deployment(deployed).show(createRecord(), never)
+    await makers.deployment(deployed)(createRecord(), never)
     expect(opened.map(({ extra, id }) => [extra, id])).toEqual([
       ['comment', 1],
       ['comment', 1],
@@ -542,9 +547,7 @@ const permissions = {
 }
 
 async function failureOf(name: ExtraName) {
-  const error = await makers[name](createContext())
-    .show(createRecord(), never)
-    .catch((error: unknown) => error)
+  const error = await makers[name](createContext())(createRecord(), never).catch((error: unknown) => error)
   const failure = readFailure(error, now)
   return { ...failure, words: describeFailure(failure, name) }
 }

@@ -1,6 +1,5 @@
-import { Origin } from '../../src/github/extra.ts'
 import { gateName, limitedSummary } from '../../src/github/texts.ts'
-import { readWorkflowRun } from '../../src/github/workflow-run.ts'
+import { logPage, readWorkflowRun } from '../../src/github/workflow-run.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { rows, titled } from '../kit/rows.ts'
 import { createRecord } from '../report/builders.ts'
@@ -90,8 +89,9 @@ it('gateName has one line of at most 200 characters', () => {
 describe('limitedSummary', () => {
   const { variables, payload } = createContext()
   const logUrl = 'https://github.com/acme/shop/actions/runs/77/job/501'
-  const origin = new Origin(null as never, readWorkflowRun(variables, payload, { sha: headSha }), '501')
-  const shared = { origin, name: 'Rollout', tracked: new Map() }
+  const run = readWorkflowRun(variables, payload, { sha: headSha })
+  expect(logPage(run, '501')).toBe(logUrl)
+  const shared = { run, commit: headSha, logUrl, name: 'Rollout', tracked: new Map() }
 
   it('is the job summary with the gate, the commit and the log if it fits', () => {
     const lines = limitedSummary(createRecord(), shared, 65_535).split('\n')

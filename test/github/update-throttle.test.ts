@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openConclusion, type RunRecord } from '../../src/gate/run-record.ts'
-import type { Extra } from '../../src/github/extra.ts'
 import { Extras, UpdateThrottle } from '../../src/github/extras.ts'
 import type { GitHubFailure } from '../../src/github/failure.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
@@ -13,8 +12,7 @@ const data = import.meta.filename.replace('.test.ts', '.yaml')
 const second = 1_000
 
 /** Records when it is shown, in seconds since the start, and answers with `answer`. */
-class FakeExtra implements Extra {
-  readonly name = 'commit-status'
+class FakeExtra {
   readonly shown: string[] = []
   readonly #clock: ManualClock
   answer: () => Promise<void> = async () => {}
@@ -35,8 +33,12 @@ function setUp() {
   const failures: GitHubFailure[] = []
   const closed: string[] = []
   const job = new AbortController()
-  const throttle = new UpdateThrottle(extra, clock, (failure) => failures.push(failure))
-  const extras = new Extras(new Map([[extra.name, throttle]]), clock, (name) => closed.push(name))
+  const throttle = new UpdateThrottle(
+    (record) => extra.show(record),
+    clock,
+    (failure) => failures.push(failure),
+  )
+  const extras = new Extras(new Map([['commit-status', throttle]]), clock, (name) => closed.push(name))
   const open = { ...createRecord(), ...openConclusion }
   /** Advances the clock second by second. */
   const pass = async (seconds: number, each = () => {}) => {
