@@ -11,7 +11,15 @@ import {
   type KindState,
   readServerVersion,
 } from './discovery.ts'
-import { failureOf, isForbidden, isMethodNotSupported, isNotFound, isServerError, notFoundError } from './failures.ts'
+import {
+  failureOf,
+  isForbidden,
+  isMethodNotSupported,
+  isNotFound,
+  isServerError,
+  isUnavailable,
+  notFoundError,
+} from './failures.ts'
 import {
   type ApiResource,
   type Failure,
@@ -343,9 +351,10 @@ export class Cluster {
       return
     }
     const report = (observation: Observation) => {
-      if (observation.type === 'REFUSED' || observation.type === 'MISSING') reportDeletion()
+      const isRefused = observation.type === 'ERROR' && !isUnavailable(observation)
+      if (isRefused) reportDeletion()
       else if ('object' in observation) sink(observation)
-      if (['REFUSED', 'MISSING', 'DELETED'].includes(observation.type)) {
+      if (isRefused || observation.type === 'DELETED') {
         this.#reflectors.delete(key)
         reflector.close()
       }

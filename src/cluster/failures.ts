@@ -1,5 +1,5 @@
 import { cutText, errorText } from '../errors.ts'
-import type { Failure, WatchRequest } from './feed.ts'
+import type { Failure, Observation } from './feed.ts'
 
 /* Errors of requests to the API server. Only this file interprets HTTP statuses. */
 
@@ -133,51 +133,30 @@ export function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300
 }
 
-type FailureDetails = Partial<WatchRequest> & {
-  /** When the request last succeeded. */
-  readonly lastSuccessAt?: number
-  /** Whether the server refused the credentials again, after they were read again. */
-  readonly final?: boolean
+/** The failure that a watch reports for an error. */
+export function failureOf(error: unknown, details: Omit<Partial<Failure>, 'type' | 'code' | 'message'> = {}): Failure {
+  return { type: 'ERROR', code: httpStatusOf(error), message: errorText(error), ...details }
 }
 
-/** The failure that a watch reports for an error; undefined for an expired resource version, which is normal. */
-export function failureOf(error: unknown, details: FailureDetails = {}): Failure | undefined {
-  return failureFromStatus(httpStatusOf(error), errorText(error), details)
-}
+const isFailureWith =
+  <Status extends number>(status: Status) =>
+  <E extends Observation | undefined>(event: E): event is E & Failure & { readonly code: Status } =>
+    event?.type === 'ERROR' && event.code === status
 
-/** Like `failureOf`, but from the HTTP status in a recording. */
-export function failureFromStatus(status: number, message: string, details: FailureDetails = {}): Failure | undefined {
-  const { lastSuccessAt, final = false, ...request } = details
-  switch (status) {
-    case 401:
-      return { type: 'REFUSED', what: 'credentials', message, final, ...request }
-    case 403:
-      return { type: 'REFUSED', what: 'access', message, final, ...request }
-    case 404:
-      return { type: 'MISSING', message, ...request }
-    case 410:
-      return undefined
-    default: {
-      const since = lastSuccessAt === undefined ? {} : { lastSuccessAt }
-      return { type: 'UNAVAILABLE', code: status, message, ...since, ...request }
-    }
-  }
-}
+/** Whether an event reports that the server does not accept the credentials. */
+export const isCredentialRefusal = isFailureWith(401)
+/** Whether an event reports that the credentials do not permit a request. */
+export const isAccessDenied = isFailureWith(403)
+/** Whether an event reports that a kind or an object does not exist on the server. */
+export const isMissing = isFailureWith(404)
+/** Whether an event reports an expired resource version, which is normal. */
+export const isExpiry = isFailureWith(410)
+/** Whether an event reports that the server did not answer. */
+export const isUnanswered = isFailureWith(0)
 
-/** The HTTP status of a failure. This is the inverse of `failureFromStatus`. */
-export function statusOfFailure(failure: Failure): number {
-  switch (failure.type) {
-    case 'UNAVAILABLE':
-      return failure.code
-    case 'REFUSED':
-      return failure.what === 'credentials' ? 401 : 403
-    case 'MISSING':
-      return 404
-  }
-}
-
-export function isUnanswered(failure: Failure): boolean {
-  return statusOfFailure(failure) === 0
+/** Whether a failure is no answer or a server error, not a refusal. */
+export function isUnavailable(failure: Failure): boolean {
+  return !(isCredentialRefusal(failure) || isAccessDenied(failure) || isMissing(failure))
 }
 
 /** The access that the API server denies, read from its message. */

@@ -72,30 +72,17 @@ export interface LogText extends LogRef {
   readonly why?: string
 }
 
-/**
- * A failed request. Without `kind`, the failure affects every watch. In a recording, a failure is a line of type
- * `ERROR` with the HTTP status.
- */
-export type Failure = { readonly message: string } & Partial<WatchRequest> &
-  (
-    | {
-        /** No answer, or a server error. */
-        readonly type: 'UNAVAILABLE'
-        /** The HTTP status; 0 without an answer. */
-        readonly code: number
-        /** When the watch last succeeded, in milliseconds since the epoch. Set for every failure of a watch. */
-        readonly lastSuccessAt?: number
-      }
-    | {
-        readonly type: 'REFUSED'
-        /** The server does not accept the credentials (401), or they do not permit the request (403). */
-        readonly what: 'credentials' | 'access'
-        /** The server refused the credentials, also after the client had read the credentials again. */
-        readonly final: boolean
-      }
-    /** The kind or the object does not exist on the server (404). */
-    | { readonly type: 'MISSING' }
-  )
+/** A failed request. Without `kind`, the failure affects every watch. `failures.ts` interprets the HTTP status. */
+export interface Failure extends Partial<WatchRequest> {
+  readonly type: 'ERROR'
+  /** The HTTP status; 0 without an answer. */
+  readonly code: number
+  readonly message: string
+  /** When the watch last succeeded, in milliseconds since the epoch. Set for every failure of a watch. */
+  readonly lastSuccessAt?: number
+  /** Whether the server refused the credentials again, after the client had read the credentials again. */
+  readonly final?: boolean
+}
 
 /**
  * A pod's answer to a request of `http-checks`, or the error if there is no answer. The texts are untrusted, because
@@ -131,7 +118,7 @@ export type Observation =
   /** The first list of a request is complete. */
   | ({ readonly type: 'SYNCED' } & WatchRequest)
   | Failure
-  /** A watch succeeds again after `UNAVAILABLE` or `REFUSED`. Without `kind`, every watch succeeds again. */
+  /** A watch succeeds again after a failure. Without `kind`, every watch succeeds again. */
   | ({ readonly type: 'ALIVE' } & Partial<WatchRequest>)
   | ({ readonly type: 'LOG' } & LogText)
   | Answer
@@ -160,13 +147,4 @@ export function requestKey(request: Partial<WatchRequest>): string {
 /** The requests without duplicates, in their order. */
 export function distinctRequests(requests: readonly WatchRequest[]): readonly WatchRequest[] {
   return [...new Map(requests.map((request) => [requestKey(request), request])).values()]
-}
-
-/** Whether an event reports that the credentials do not permit a request (403). */
-export function isAccessDenied<E extends Observation>(event: E): event is E & { readonly type: 'REFUSED' } {
-  return event.type === 'REFUSED' && event.what === 'access'
-}
-
-export function isFailure<E extends Observation>(event: E): event is E & Failure {
-  return event.type === 'UNAVAILABLE' || event.type === 'REFUSED' || event.type === 'MISSING'
 }

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts'
-import { type FeedEvent, isFailure, type Observation, type WatchRequest } from './feed.ts'
+import type { FeedEvent, Observation, WatchRequest } from './feed.ts'
 
 /* Passes the events of a live cluster to the gate or a view, and handles deadlines in time. */
 
@@ -104,7 +104,7 @@ export class Follower {
     if (this.#isStopped) this.#handleMoment()
     else if (this.#moment.size === maxTogether) this.#endMoment()
     // A list may end the gate. Handled before other work, so that no watch is opened then.
-    else if (observation.type === 'SYNCED' || isFailure(observation)) queueMicrotask(() => this.#endMoment())
+    else if (observation.type === 'SYNCED' || observation.type === 'ERROR') queueMicrotask(() => this.#endMoment())
     else if (isFirst) setImmediate(() => this.#endMoment())
   }
 

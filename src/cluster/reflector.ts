@@ -450,10 +450,8 @@ export class Reflector {
     if (this.#reportedStatus === status) return
     this.#reportedStatus = status
     // The refusal is final, because the client has already read the credentials again.
-    const final = isUnauthorized(error)
-    const failure = failureOf(error, { ...this.#request, lastSuccessAt: this.#lastSuccessAt, final })
-    if (failure === undefined) return
-    this.#options.sink(failure)
+    const final = isUnauthorized(error) ? true : undefined
+    this.#options.sink(failureOf(error, { ...this.#request, lastSuccessAt: this.#lastSuccessAt, final }))
   }
 
   #recordSuccess(): void {

@@ -1,13 +1,6 @@
 import { maxEventsOfObject } from '../thresholds.ts'
-import {
-  type Failure,
-  type FeedEvent,
-  isAccessDenied,
-  type LogText,
-  requestKey,
-  type TimedAnswer,
-  type WatchRequest,
-} from './feed.ts'
+import { isAccessDenied, isCredentialRefusal, isMissing, isUnavailable } from './failures.ts'
+import { type Failure, type FeedEvent, type LogText, requestKey, type TimedAnswer, type WatchRequest } from './feed.ts'
 import {
   compareLastOccurrence,
   type EventObject,
@@ -113,9 +106,7 @@ export class Store {
         this.#lastListNumbers = new WeakMap()
         return []
       }
-      case 'UNAVAILABLE':
-      case 'REFUSED':
-      case 'MISSING':
+      case 'ERROR':
         if (event.kind !== undefined) this.#storeRefusal(event)
         return []
       case 'LOG':
@@ -210,7 +201,7 @@ export class Store {
   listState(request: WatchRequest): ListState {
     const refusals = this.#failuresSinceList(request)
     if (refusals.some(isAccessDenied)) return 'unknown'
-    if (this.#lastListNumber(request) > 0 || refusals.some(({ type }) => type === 'MISSING')) return 'complete'
+    if (this.#lastListNumber(request) > 0 || refusals.some(isMissing)) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 
@@ -258,9 +249,8 @@ export class Store {
   }
 
   #storeRefusal(refusal: Failure): void {
-    // UNAVAILABLE matters only for requests that read evidence. Such a request has a name.
-    if (refusal.type === 'UNAVAILABLE' && refusal.name === undefined) return
-    if (refusal.type === 'REFUSED' && refusal.what === 'credentials') return
+    // That the server is unavailable matters only for requests that read evidence. Such a request has a name.
+    if (isCredentialRefusal(refusal) || (isUnavailable(refusal) && refusal.name === undefined)) return
     const key = requestKey(refusal)
     const last = this.#refused.get(key)
     if (isAccessDenied(refusal) || last === undefined || !isAccessDenied(last))

@@ -1,5 +1,5 @@
 import { awaitAtMost, type Clock, Semaphore } from '../cluster/clock.ts'
-import { failureOf, isForbidden, isNotFound } from '../cluster/failures.ts'
+import { failureOf, isForbidden, isMissing, isNotFound, isUnavailable } from '../cluster/failures.ts'
 import type { ContainerRef, Failure, FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
 import { isOfKind, isPodSubject, type KubeObject, nameOf, type ObjectName, type Pod } from '../cluster/objects.ts'
@@ -189,8 +189,8 @@ export class EvidenceReader {
       return true
     } catch (error) {
       const failure = failureOf(error, reference)
-      if (failure?.type === 'MISSING') this.#observe(failure)
-      return failure?.type === 'MISSING' || failure?.type === 'REFUSED'
+      if (isMissing(failure)) this.#observe(failure)
+      return !isUnavailable(failure)
     }
   }
 

@@ -1,3 +1,4 @@
+import { isMissing } from '../cluster/failures.ts'
 import { type KubeObject, lastOccurrence, type Node, type Pod, subjectText } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
@@ -194,7 +195,7 @@ function nodeLines(name: string, facts: TargetFacts, context: ReadFacts): readon
   }
   const refusal = facts.findFailure('Node', name)
   if (refusal === undefined) return []
-  const why = refusal.type === 'MISSING' ? 'does not exist any more' : `could not be read: ${refusal.message}`
+  const why = isMissing(refusal) ? 'does not exist any more' : `could not be read: ${refusal.message}`
   return [`node ${name} ${why}`]
 }
 

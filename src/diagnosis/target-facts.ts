@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isMissing } from '../cluster/failures.ts'
 import type { ContainerRef, Failure, LogText } from '../cluster/feed.ts'
 import { type EventObject, isOfKind, isPodSubject, type KubeObject, type Node, type Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
@@ -89,7 +90,7 @@ export class TargetFacts {
     const { namespace } = this.#record
     if (namespace === undefined) return undefined
     const request = { apiVersion: 'v1', kind: 'Namespace', name: namespace }
-    if (this.#store.refusalOf(request)?.type === 'MISSING') return 'missing'
+    if (isMissing(this.#store.refusalOf(request))) return 'missing'
     return this.#store.get(request)?.metadata.deletionTimestamp === undefined ? undefined : 'terminating'
   }
 

@@ -1,12 +1,12 @@
-import { isUnanswered, parseDeniedAccess } from '../cluster/failures.ts'
 import {
-  type Failure,
-  type FeedEvent,
   isAccessDenied,
-  isFailure,
-  requestKey,
-  type WatchRequest,
-} from '../cluster/feed.ts'
+  isCredentialRefusal,
+  isMissing,
+  isUnanswered,
+  isUnavailable,
+  parseDeniedAccess,
+} from '../cluster/failures.ts'
+import { type Failure, type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { isSupersetOf, type Store, type WatchedRequests } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
@@ -78,7 +78,7 @@ export class ApiHealth {
 
   /** Returns the sentence about the outage of this failure, unless the outage is logged already. Marks it as logged. */
   #announceOutage(event: FeedEvent): readonly string[] {
-    const outage = isFailure(event) ? this.#outages.get(requestKey(event)) : undefined
+    const outage = event.type === 'ERROR' ? this.#outages.get(requestKey(event)) : undefined
     if (outage === undefined || this.#logged.has(outageKey(outage))) return []
     this.#logged.add(outageKey(outage))
     const { message } = outage.failure
@@ -86,7 +86,7 @@ export class ApiHealth {
   }
 
   #updateByEvent(event: FeedEvent): void {
-    if (isFailure(event)) {
+    if (event.type === 'ERROR') {
       this.#recordFailure(event)
       return
     }
@@ -220,13 +220,13 @@ export class ApiHealth {
   #recordFailure(failure: Failure & FeedEvent): void {
     const key = requestKey(failure)
     const known = this.#outages.get(key)
-    if (failure.type === 'MISSING' || (isAccessDenied(failure) && known?.name === undefined)) {
+    if (isMissing(failure) || (isAccessDenied(failure) && known?.name === undefined)) {
       // The server has answered, so there is no outage. The store and the gate handle the refusal.
       if (failure.kind !== undefined) this.#outages.delete(key)
       return
     }
     if (isCredentialRefusal(failure)) this.#credentialRefusals += failure.final ? credentialRefusals : 1
-    const lastSuccessAt = known?.lastSuccessAt ?? reportedSuccessAt(failure) ?? failure.at
+    const lastSuccessAt = known?.lastSuccessAt ?? failure.lastSuccessAt ?? failure.at
     this.#outages.set(key, { failure, lastSuccessAt, name: known?.name })
   }
 
@@ -238,7 +238,7 @@ export class ApiHealth {
     for (const [key, { failure, name }] of this.#outages) {
       const isOfKind = kind === undefined || failure.kind === undefined || failure.kind === kind
       const isReported = report !== undefined && (kind === undefined || isSupersetOf(report, failure))
-      const isExact = name !== undefined || failure.type === 'REFUSED' || reportedSuccessAt(failure) !== undefined
+      const isExact = name !== undefined || isCredentialRefusal(failure) || failure.lastSuccessAt !== undefined
       if (isReported || (!isExact && isOfKind)) this.#outages.delete(key)
     }
   }
@@ -255,7 +255,7 @@ export class ApiHealth {
 /** What an outage affects: the name of a target, or the plural of a kind. Empty for the whole API server. */
 function outageKey({ failure, name }: Outage): string {
   if (name !== undefined) return name
-  const isServer = failure.type !== 'UNAVAILABLE' || isUnanswered(failure)
+  const isServer = !isUnavailable(failure) || isUnanswered(failure)
   return isServer || failure.kind === undefined ? '' : pluralOf(failure.kind)
 }
 
@@ -273,15 +273,6 @@ function outageStartText(outage: Outage): string {
 
 function outageEndText(subject: string): string {
   return subject === '' ? 'the API server answers again' : `${subject} can be read again`
-}
-
-/** When a watch last succeeded, if its failure contains this time. */
-function reportedSuccessAt(failure: Failure): number | undefined {
-  return failure.type === 'UNAVAILABLE' ? failure.lastSuccessAt : undefined
-}
-
-function isCredentialRefusal(failure: Failure): failure is Failure & { readonly type: 'REFUSED' } {
-  return failure.type === 'REFUSED' && failure.what === 'credentials'
 }
 
 function wholeSeconds(ms: number): string {

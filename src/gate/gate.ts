@@ -1,11 +1,5 @@
-import {
-  type FeedEvent,
-  isAccessDenied,
-  isFailure,
-  requestKey,
-  type TimedAnswer,
-  type WatchRequest,
-} from '../cluster/feed.ts'
+import { isAccessDenied } from '../cluster/failures.ts'
+import { type Failure, type FeedEvent, requestKey, type TimedAnswer, type WatchRequest } from '../cluster/feed.ts'
 import { explainWrongType } from '../cluster/object-schema.ts'
 import { type KubeObject, nameOf, type Pod, shortName } from '../cluster/objects.ts'
 import { isSupersetOf, Store, WatchedRequests } from '../cluster/store.ts'
@@ -229,14 +223,14 @@ export class Gate {
     }
     const { isHealthy } = this.#health
     // A failure affects the targets that need the failed watch, so the present watches must be known.
-    if (isFailure(event)) this.#watched.add(this.requests)
+    if (event.type === 'ERROR') this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
     if (event.type === 'CANCEL') this.#finish(createVerdict('cancelled', 'cancelled', {}))
     if (isAccessDenied(event)) this.#handleRefusal(event)
     const concerned = this.#applyEvent(event)
     const hasTurned = isHealthy !== this.#health.isHealthy
     if (hasTurned) this.#lastContactAt = this.#now
-    return isFailure(event) || event.type === 'ALIVE' || hasTurned ? this.#targets.all : concerned
+    return event.type === 'ERROR' || event.type === 'ALIVE' || hasTurned ? this.#targets.all : concerned
   }
 
   /** Assesses these targets, ends the gate if possible, and sets the next deadlines. Empties the set. */
@@ -464,7 +458,7 @@ export class Gate {
    * Handles denied access (403). The gate ends if it may not send requests to pods, or may not list a target for the
    * first time. Access to a listed target may return within `withdrawnMs`. Denied access to other kinds is logged.
    */
-  #handleRefusal(event: FeedEvent & { type: 'REFUSED' }): void {
+  #handleRefusal(event: FeedEvent & Failure): void {
     const { message } = event
     // A refusal without a kind is about requests to pods.
     if (event.kind === undefined) {

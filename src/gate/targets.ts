@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Failure, isAccessDenied, type WatchRequest } from '../cluster/feed.ts'
+import { isAccessDenied, isMissing } from '../cluster/failures.ts'
+import type { Failure, WatchRequest } from '../cluster/feed.ts'
 import { type KubeObject, nameOf, type ObjectName } from '../cluster/objects.ts'
 import { isSupersetOf, type Store } from '../cluster/store.ts'
 import { type Assessment, isOnlyWaiting } from '../lifecycle/assessment.ts'
@@ -175,8 +176,8 @@ export class Targets {
   /** Whether a target cannot be read: access is denied, or the kind is not served or not in the recording. */
   isUnreadable(target: Target): boolean {
     const request = watchRequestOf(target)
-    const isMissing = this.#parts.store.refusalOf(request)?.type === 'MISSING'
-    return isMissing || this.#parts.store.listState(request) === 'unknown'
+    const { store } = this.#parts
+    return isMissing(store.refusalOf(request)) || store.listState(request) === 'unknown'
   }
 
   /** The first denied access to objects that these targets need. */

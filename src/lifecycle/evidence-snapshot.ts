@@ -1,4 +1,5 @@
-import { type FeedEvent, isAccessDenied, isFailure } from '../cluster/feed.ts'
+import { isAccessDenied } from '../cluster/failures.ts'
+import type { FeedEvent } from '../cluster/feed.ts'
 import type { KubeObject, ObjectName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Problem } from '../reasons/reasons.ts'
@@ -29,7 +30,7 @@ const kindsRead: ReadonlySet<string | undefined> = new Set(['Node', 'Namespace']
  */
 export function isOnlyEvidence(event: FeedEvent, isTarget: (reference: ObjectName) => boolean): boolean {
   if (event.type === 'LOG') return true
-  if (!isFailure(event) || event.name === undefined || event.kind === undefined || !kindsRead.has(event.kind))
+  if (event.type !== 'ERROR' || event.name === undefined || event.kind === undefined || !kindsRead.has(event.kind))
     return false
   return !isTarget({ apiVersion: 'v1', kind: event.kind, name: event.name })
 }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { constants, createGunzip } from 'node:zlib'
 import { mapArray, mapObject, withoutConversionMethods } from '../cluster/compact.ts'
-import { failureFromStatus } from '../cluster/failures.ts'
+import { isExpiry } from '../cluster/failures.ts'
 import type { Failure, FeedEvent } from '../cluster/feed.ts'
 import { explainWrongType, isKubeObject } from '../cluster/object-schema.ts'
 import { isObject } from '../cluster/objects.ts'
@@ -90,9 +90,9 @@ export async function* readEvents(
       // The time of a gate never decreases, even if the clock was set back during the recording.
       latest = Math.max(latest, event.at ?? latest)
       const why = unusableReason(event, eventMistake)
-      const observed = event.type === 'ERROR' ? failureOfLine(event) : event
+      const observed = { ...event, ...parseMoments(event), at: latest } as FeedEvent
       if (why !== undefined) onSkipped(number, why)
-      else if (observed !== undefined) yield { ...observed, at: latest } as FeedEvent
+      else if (!isExpiry(observed)) yield observed
     }
   } catch (error) {
     onDamage(number + 1, errorText(error))
@@ -125,19 +125,8 @@ function removeNulls(value: unknown, depth = 0): unknown {
   return Object.fromEntries(fields.map(([name, field]) => [name, removeNulls(field, depth + 1)]))
 }
 
-/** The failure in an `ERROR` line; undefined for an expired resource version (410), which is no failure. */
-function failureOfLine(written: WrittenEvent): Failure | undefined {
-  const { code, message, lastSuccessAt, final } = written
-  const request = Object.fromEntries(
-    ['apiVersion', 'kind', 'namespace', 'name', 'labelSelector'].flatMap((field) =>
-      typeof written[field] === 'string' ? [[field, written[field]]] : [],
-    ),
-  )
-  return failureFromStatus(Number(code) || 0, typeof message === 'string' ? message : '', {
-    ...request,
-    lastSuccessAt: parseMoment(lastSuccessAt),
-    final: final === true,
-  })
+function parseMoments({ type, lastSuccessAt }: WrittenEvent): Pick<Failure, 'lastSuccessAt'> {
+  return type === 'ERROR' && lastSuccessAt !== undefined ? { lastSuccessAt: parseMoment(lastSuccessAt) } : {}
 }
 
 /** Why this version cannot use an event; undefined if the event is usable. */

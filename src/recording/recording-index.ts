@@ -1,11 +1,5 @@
-import {
-  type ApiResource,
-  type FeedEvent,
-  isAccessDenied,
-  isFailure,
-  requestKey,
-  type WatchRequest,
-} from '../cluster/feed.ts'
+import { isAccessDenied } from '../cluster/failures.ts'
+import { type ApiResource, type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { KindName, ObjectMeta } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
 import { isSupersetOf } from '../cluster/store.ts'
@@ -34,7 +28,7 @@ export class RecordingIndex {
     this.#lastAt = event.at
     if (event.type === 'DISCOVERY') {
       this.#discovered.push(...event.resources)
-    } else if (event.type === 'SYNCED' || isFailure(event)) {
+    } else if (event.type === 'SYNCED' || event.type === 'ERROR') {
       const { apiVersion, kind, namespace, name, labelSelector } = event
       if (apiVersion === undefined || kind === undefined) return
       const known = this.#kindIndex(apiVersion, kind)

@@ -138,23 +138,20 @@ const answer = {
   error: z.string().optional().describe('Why there is no answer'),
   location: z.string().optional().describe('Where a redirect leads'),
 }
+const failure = {
+  code: z.number().int().describe('The HTTP status; 0 without an answer'),
+  message: z.string(),
+  ...anyRequest,
+  lastSuccessAt: moment.optional().describe('When the watch last succeeded'),
+  final: z.boolean().optional().describe('The credentials were refused, read again, and refused again'),
+}
 
 const event = z
   .discriminatedUnion('type', [
     z.object({ at, type: z.literal('DISCOVERY'), resources: z.array(resource) }),
     z.object({ at, type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), object }),
     z.object({ at, type: z.literal('SYNCED'), ...request }).describe('The first list of a watch is complete'),
-    z
-      .object({
-        at,
-        type: z.literal('ERROR'),
-        code: z.number().int().describe('The HTTP status; 0 without an answer'),
-        message: z.string(),
-        ...anyRequest,
-        lastSuccessAt: moment.optional().describe('When the watch last succeeded'),
-        final: z.boolean().optional().describe('The credentials were refused, read again, and refused again'),
-      })
-      .describe('A request failed'),
+    z.object({ at, type: z.literal('ERROR'), ...failure }).describe('A request failed'),
     z.object({ at, type: z.literal('ALIVE'), ...anyRequest }).describe('A watch recovered'),
     z.object({ at, type: z.literal('LOG'), ...log }),
     z.object({ at, type: z.literal('ANSWER'), ...answer }).describe('The answer to a request'),
@@ -181,7 +178,7 @@ const written: Readonly<Record<string, z.ZodType>> = {
   ALIVE: z.object(anyRequest),
   LOG: z.object(log).partial(),
   ANSWER: z.object(answer).partial({ pod: true }),
-  ERROR: z.object({}),
+  ERROR: z.object({ ...failure, lastSuccessAt: z.string() }).partial(),
   CANCEL: z.object({}),
   END: z.object({}),
 }

@@ -3,8 +3,7 @@ import { dirname } from 'node:path'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { constants, createGzip, type Gzip } from 'node:zlib'
-import { statusOfFailure } from '../cluster/failures.ts'
-import type { FeedEvent, Observation } from '../cluster/feed.ts'
+import type { FeedEvent } from '../cluster/feed.ts'
 import { redactTexts } from '../cluster/redact.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions } from '../inputs.ts'
@@ -28,27 +27,11 @@ export interface RecordingHeader {
 
 export const recordingVersion = 'rollout-gate/v1'
 
-/** The line of an event, without a line break. A failure becomes a line of type `ERROR` with the HTTP status. */
+/** The line of an event, without a line break. */
 export function formatEvent({ at, ...observation }: FeedEvent): string {
-  return JSON.stringify({ at: new Date(at).toISOString(), ...recordedFields(observation) })
-}
-
-function recordedFields(observation: Observation): object {
-  switch (observation.type) {
-    case 'UNAVAILABLE': {
-      const { type: _type, code, lastSuccessAt, ...rest } = observation
-      const since = lastSuccessAt === undefined ? undefined : new Date(lastSuccessAt).toISOString()
-      return { type: 'ERROR', code, ...rest, lastSuccessAt: since }
-    }
-    case 'REFUSED': {
-      const { type: _type, what: _what, final, ...rest } = observation
-      return { type: 'ERROR', code: statusOfFailure(observation), ...rest, final: final || undefined }
-    }
-    case 'MISSING':
-      return { ...observation, type: 'ERROR', code: statusOfFailure(observation) }
-    default:
-      return observation
-  }
+  const lastSuccessAt = observation.type === 'ERROR' ? observation.lastSuccessAt : undefined
+  const moments = lastSuccessAt === undefined ? {} : { lastSuccessAt: new Date(lastSuccessAt).toISOString() }
+  return JSON.stringify({ at: new Date(at).toISOString(), ...observation, ...moments })
 }
 
 /** Writes a recording. Each line is flushed, so that the file is usable even if the process is killed. */

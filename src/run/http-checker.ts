@@ -5,6 +5,7 @@ import { connect as connectTls } from 'node:tls'
 import { type Clock, withTimeout } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import {
+  ApiError,
   ConnectionError,
   failureOf,
   httpStatusOf,
@@ -122,8 +123,7 @@ export class HttpChecker {
     } catch (error) {
       if (isForbidden(error)) return this.#finalRefusal(error)
       if (isUnauthorized(error)) return failureOf(error, { final: true })
-      if (error instanceof UserError)
-        return { type: 'REFUSED', what: 'credentials', message: errorText(error), final: true }
+      if (error instanceof UserError) return failureOf(new ApiError(401, errorText(error)), { final: true })
       // A 404 needs no warning: the pod is gone, and the gate drops the question once the watch reports this.
       if (httpStatusOf(error) !== 0 && !isNotFound(error)) this.#warn(errorText(error))
       return undefined

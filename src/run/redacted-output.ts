@@ -1,5 +1,5 @@
 import { awaitAtMost, type Clock } from '../cluster/clock.ts'
-import { type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { PrivateKeyRedactor } from '../cluster/token-shapes.ts'
 import type { RunRecord } from '../gate/run-record.ts'
@@ -50,7 +50,7 @@ export class TextQueue {
 
   /** Called with every event of the watches. Releases the texts once no first list is missing. */
   observe(event: FeedEvent): void {
-    if (event.type !== 'SYNCED' && !isFailure(event)) return
+    if (event.type !== 'SYNCED' && event.type !== 'ERROR') return
     this.#updateRequests()
     const keys = event.kind === undefined ? [...this.#unansweredSince.keys()] : [requestKey(event)]
     for (const key of keys) this.#unansweredSince.set(key, Number.NEGATIVE_INFINITY)

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type FeedEvent, isAccessDenied, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { isAccessDenied } from '../cluster/failures.ts'
+import { type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { authorsOf, isObject, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { isSupersetOf, Store, type Change as StoreChange } from '../cluster/store.ts'
 import type { Gate } from '../gate/gate.ts'
@@ -148,7 +149,7 @@ export class ChangesView extends View {
     const watch = this.#watches.find((each) => requestKey(each) === requestKey(event as Partial<WatchRequest>))
     if (watch === undefined) return
     if (isAccessDenied(event)) throw forbiddenError({ ...watch, name: watch.name ?? '' }, event)
-    if (isFailure(event)) this.#listener.onConnection?.(event.message)
+    if (event.type === 'ERROR') this.#listener.onConnection?.(event.message)
     if (event.type === 'ALIVE') this.#listener.onConnection?.(undefined)
     if (event.type !== 'SYNCED') return
     for (const [key, target] of this.#targets)

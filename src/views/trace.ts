@@ -1,11 +1,5 @@
-import {
-  distinctRequests,
-  type FeedEvent,
-  isAccessDenied,
-  isFailure,
-  requestKey,
-  type WatchRequest,
-} from '../cluster/feed.ts'
+import { isAccessDenied, isUnavailable } from '../cluster/failures.ts'
+import { distinctRequests, type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import { isSupersetOf } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
@@ -89,7 +83,7 @@ export class Trace extends View {
   protected observe(event: FeedEvent, request?: WatchRequest): void {
     const isOwn = () => request !== undefined && requestKey(request) === requestKey(watchRequestOf(this.#target))
     if (isAccessDenied(event) && isOwn()) throw forbiddenError(this.#target, event)
-    this.#connectionError = event.type === 'UNAVAILABLE' ? event.message : undefined
+    this.#connectionError = event.type === 'ERROR' && isUnavailable(event) ? event.message : undefined
     this.#gate.handle([event])
   }
 
@@ -132,8 +126,7 @@ export class Trace extends View {
   #unreadableKinds(): readonly string[] {
     const refusals = this.#neededWatches.flatMap((request) => this.#gate.store.refusalOf(request) ?? [])
     const texts = refusals
-      .filter(isFailure)
-      .filter(({ type }) => type !== 'UNAVAILABLE')
+      .filter((refusal) => !isUnavailable(refusal))
       .map(({ kind = 'object', message }) => `${pluralOf(kind)} cannot be read: ${message}`)
     return [...new Set(texts)]
   }

@@ -173,7 +173,7 @@ describe('the watches of the cluster', () => {
     server.discovery.serve(widgets)
     clock.advance(5_000)
     await observed.until('SYNCED Widget')
-    expect(observed.words).toEqual(['MISSING 404', 'ALIVE', 'SYNCED Widget'])
+    expect(observed.words).toEqual(['ERROR 404', 'ALIVE', 'SYNCED Widget'])
   })
 
   test.each([
@@ -190,19 +190,19 @@ describe('the watches of the cluster', () => {
     await cluster.discover()
     const observed = new Observations()
     cluster.watch(request, observed.sink)
-    await observed.until('MISSING 404')
+    await observed.until('ERROR 404')
     await clock.untilPending(5_000)
-    expect(observed.words).toEqual(['MISSING 404'])
+    expect(observed.words).toEqual(['ERROR 404'])
     expect(server.requests.map(({ path }) => path).filter((path) => /pods|nodes/.test(path))).toEqual([])
   })
 
   describe('find that an object whose kind answers 404', () => {
     const cases: [name: string, happens: (server: ApiServer) => void, observed: readonly string[]][] = [
-      ['is deleted with its CRD', () => {}, ['MISSING 404', 'DELETED w']],
+      ['is deleted with its CRD', () => {}, ['ERROR 404', 'DELETED w']],
       [
         'exists if its CRD serves another version now',
         (server) => server.discovery.serve({ ...widgets, version: 'v2' }),
-        ['MISSING 404'],
+        ['ERROR 404'],
       ],
       [
         'may exist if another version of the group does not answer',
@@ -210,25 +210,21 @@ describe('the watches of the cluster', () => {
           server.discovery.serve({ ...widgets, version: 'v2', kind: 'Gadget', plural: 'gadgets' })
           server.discovery.markStale('acme.example/v2')
         },
-        ['UNAVAILABLE 503'],
+        ['ERROR 503'],
       ],
       [
         'may exist if the kinds of the server cannot be read',
         (server) => server.failNext(Infinity, 500, { filter: ({ path }) => path === '/apis' }),
-        ['UNAVAILABLE 500'],
+        ['ERROR 500'],
       ],
-      [
-        'may exist if a proxy answers 404 to every request',
-        (server) => server.failNext(Infinity, 404),
-        ['UNAVAILABLE 0'],
-      ],
+      ['may exist if a proxy answers 404 to every request', (server) => server.failNext(Infinity, 404), ['ERROR 0']],
       [
         'exists if the server still serves its kind: a proxy may have answered',
         (server) => {
           server.discovery.serve(widgets)
           server.failNext(Infinity, 404, { filter: ({ path }) => path.endsWith('/widgets') })
         },
-        ['UNAVAILABLE 503'],
+        ['ERROR 503'],
       ],
     ]
     test.each(cases)('%s', async (_, happens, expected) => {
@@ -245,7 +241,7 @@ describe('the watches of the cluster', () => {
       const observed = new Observations()
       cluster.watch(widgetsInShop, observed.sink)
       await observed.until(expected.at(-1) ?? '')
-      await clock.untilPending(observed.words.at(-1)?.startsWith('UNAVAILABLE') ? 100 : 5_000)
+      await clock.untilPending(/^ERROR [05]/.test(observed.words.at(-1) ?? '') ? 100 : 5_000)
       expect(observed.words).toEqual(['ADDED w', 'SYNCED Widget', ...expected])
     })
   })
@@ -300,10 +296,10 @@ describe('the watches of the cluster', () => {
     const observed = new Observations()
     server.failNext(Infinity, 500, { filter: ({ path }) => path.endsWith('/events') })
     cluster.watch({ apiVersion: 'v1', kind: 'Event', namespace: 'shop' }, observed.sink)
-    await observed.until('UNAVAILABLE 500')
+    await observed.until('ERROR 500')
     cluster.watch(pods, observed.sink)
     await observed.until('SYNCED Pod')
-    expect(observed.words).toEqual(['UNAVAILABLE 500', 'SYNCED Pod'])
+    expect(observed.words).toEqual(['ERROR 500', 'SYNCED Pod'])
   })
 
   test('are refreshed when they listed again or reported a failure', async () => {
@@ -316,7 +312,7 @@ describe('the watches of the cluster', () => {
     expect(observed.words).toEqual(['SYNCED Pod', 'ADDED web'])
     await server.stop()
     await cluster.refresh([pods])
-    expect(observed.words.at(-1)).toBe('UNAVAILABLE 0')
+    expect(observed.words.at(-1)).toBe('ERROR 0')
   })
 
   describe('find that an object that a selector no longer matches', () => {

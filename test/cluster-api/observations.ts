@@ -1,7 +1,6 @@
-import { statusOfFailure } from '../../src/cluster/failures.ts'
 import type { Observation } from '../../src/cluster/feed.ts'
 
-/** A sink that stores each observation as a short text: `ADDED web`, `SYNCED Pod`, `REFUSED 403`. */
+/** A sink that stores each observation as a short text: `ADDED web`, `SYNCED Pod`, `ERROR 403`. */
 export class Observations {
   readonly all: Observation[] = []
   #waiting = new Set<() => void>()
@@ -37,10 +36,8 @@ function inWords(observation: Observation): string {
       return `${observation.type} ${observation.object.metadata.name}`
     case 'SYNCED':
       return `SYNCED ${observation.kind}`
-    case 'UNAVAILABLE':
-    case 'REFUSED':
-    case 'MISSING':
-      return `${observation.type} ${statusOfFailure(observation)}`
+    case 'ERROR':
+      return `ERROR ${observation.code}`
     default:
       return observation.type
   }

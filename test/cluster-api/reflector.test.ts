@@ -347,7 +347,7 @@ describe('the next watch', () => {
     follow(setting)
     await watching(setting)
     setting.server.sendBrokenLine(line)
-    await setting.observed.until('UNAVAILABLE 0')
+    await setting.observed.until('ERROR 0')
     expect(setting.observed.all.at(-1)).toMatchObject({ message: expect.stringContaining(message), kind: 'Pod' })
     await setting.clock.untilPending(100)
     setting.clock.advance(100)
@@ -373,7 +373,7 @@ describe('a failed list', () => {
   test('of a missing kind is reported as 404', async () => {
     const setting = await setUp()
     follow(setting, { apiVersion: 'gone.example/v1', kind: 'Thing' })
-    await setting.observed.until('MISSING 404')
+    await setting.observed.until('ERROR 404')
     await setting.clock.untilPending(5_000)
   })
 
@@ -386,7 +386,7 @@ describe('a failed list', () => {
     await setting.clock.untilPending(100)
     setting.clock.advance(100)
     await setting.clock.untilPending(20_000)
-    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'REFUSED 401'])
+    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'ERROR 401'])
     expect(setting.observed.all.at(-1)).toMatchObject({ final: true })
     expect(watches(setting.server)).toHaveLength(3)
   })
@@ -404,7 +404,7 @@ describe('a refresh', () => {
     await setting.server.until((server) => lists(server).length === 2)
     setting.clock.advance(10_000)
     await refreshed
-    expect(setting.observed.all.at(-1)).toMatchObject({ type: 'UNAVAILABLE', code: 0, lastSuccessAt })
+    expect(setting.observed.all.at(-1)).toMatchObject({ type: 'ERROR', code: 0, lastSuccessAt })
   })
 
   test('of a closed reflector does not hang', async () => {

@@ -50,7 +50,7 @@ describe('the list state of the pods of a namespace', () => {
   )
 
   it('has no refusal after the pods were listed', () => {
-    expect(storeAfter('0 fails 403 Pod no').refusalOf(pods)).toMatchObject({ what: 'access', message: 'no' })
+    expect(storeAfter('0 fails 403 Pod no').refusalOf(pods)).toMatchObject({ code: 403, message: 'no' })
     expect(storeAfter('0 fails 403 Pod no, list Pod').refusalOf(pods)).toBeUndefined()
   })
 })

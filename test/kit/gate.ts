@@ -1,4 +1,3 @@
-import { failureFromStatus } from '../../src/cluster/failures.ts'
 import type { Failure, FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { Deployment, KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
 import { isSupersetOf } from '../../src/cluster/store.ts'
@@ -87,14 +86,12 @@ export function synced(...kinds: readonly string[]): Observation[] {
 export const allSynced: Observation[] = synced('Deployment', 'ReplicaSet', 'Pod', 'Event')
 
 export function failed(code: number, kind?: string, message = `status ${code}`): Failure {
-  const failure = failureFromStatus(code, message, kind === undefined ? {} : requestOf(kind))
-  if (failure === undefined) throw new Error(`status ${code} is no failure`)
-  return failure
+  return { type: 'ERROR', code, message, ...(kind !== undefined && requestOf(kind)) }
 }
 
 /** The watch of a kind is unavailable since `lastSuccess`, in seconds since the start of the gate. */
 export function unavailable(kind: string, lastSuccess: number, code = 0): Observation {
-  return { ...requestOf(kind), type: 'UNAVAILABLE', code, message: 'no answer', lastSuccessAt: moment(lastSuccess) }
+  return { ...requestOf(kind), type: 'ERROR', code, message: 'no answer', lastSuccessAt: moment(lastSuccess) }
 }
 
 export const alive: Observation = { type: 'ALIVE' }

@@ -110,7 +110,13 @@ export function inWords(thing: string, second: number, objects: NamedObjects = {
   }
   if (first === 'serves') return served(one, apiVersionOf(one, objects), two !== 'plainly')
   if (first === 'unserved') {
-    return { ...listOf(one, objects), type: 'MISSING', ...(two !== undefined && { name: two }), message: `no ${one}` }
+    return {
+      ...listOf(one, objects),
+      ...(two !== undefined && { name: two }),
+      type: 'ERROR',
+      code: 404,
+      message: `no ${one}`,
+    }
   }
   if (first === 'job') return ofJob(words.slice(1), second)
   return ofWorkload(first, words.slice(1), second)

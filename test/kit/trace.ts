@@ -1,4 +1,4 @@
-import { isFailure, type Observation } from '../../src/cluster/feed.ts'
+import type { Observation } from '../../src/cluster/feed.ts'
 import type { EndpointSlice, KubeObject, Pod, Service, ServiceSpec } from '../../src/cluster/objects.ts'
 import { isSupersetOf } from '../../src/cluster/store.ts'
 import type { Target } from '../../src/plan/target.ts'
@@ -64,7 +64,7 @@ export function createTrace(target: Target, ...steps: readonly Step[]): Trace {
     if (steps[0]?.[0] === seconds) {
       // The first lists end after the objects of the first step, because these determine the watches of relatives.
       for (const request of trace.requests)
-        if (!observations.some((each) => isFailure(each) && isSupersetOf(each, request)))
+        if (!observations.some((each) => each.type === 'ERROR' && isSupersetOf(each, request)))
           trace.handle([{ type: 'SYNCED', ...request, at: moment(seconds) }])
     }
   }

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
-import { type FeedEvent, isAccessDenied } from '../../src/cluster/feed.ts'
+import { isAccessDenied } from '../../src/cluster/failures.ts'
+import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { nameOf } from '../../src/cluster/objects.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import { singleCheckSchema } from '../../src/gate/report-schema.ts'

@@ -336,8 +336,8 @@ describe('the API server', () => {
     await gate.answers(1)
     expect(gate.observations).toMatchObject([
       {
-        type: 'REFUSED',
-        what: 'access',
+        type: 'ERROR',
+        code: 403,
         final: true,
         message: expect.stringContaining('cannot get resource "pods/portforward"'),
       },
@@ -361,6 +361,6 @@ describe('the API server', () => {
     gate.server.refuseTokens()
     gate.ask(ofPod())
     await gate.answers(1)
-    expect(gate.observations).toMatchObject([{ type: 'REFUSED', what: 'credentials', final: true }])
+    expect(gate.observations).toMatchObject([{ type: 'ERROR', code: 401, final: true }])
   })
 })

@@ -24,7 +24,7 @@ function open(requests: readonly WatchRequest[] = [pods, secrets]) {
     print: (text: string) => queue.push(() => shown.push(text)),
     synced: (request: WatchRequest) => queue.observe({ type: 'SYNCED', at: clock.now(), ...request }),
     failed: (event: Partial<WatchRequest>) =>
-      queue.observe({ type: 'UNAVAILABLE', at: clock.now(), message: 'timeout', code: 0, ...event } as FeedEvent),
+      queue.observe({ type: 'ERROR', at: clock.now(), message: 'timeout', code: 0, ...event } as FeedEvent),
     watch: (request: WatchRequest) => {
       present = [...present, request]
     },

@@ -1,4 +1,5 @@
 import { connect } from '../../src/cluster/cluster.ts'
+import { isMissing } from '../../src/cluster/failures.ts'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { Follower } from '../../src/cluster/follower.ts'
 import { Gate } from '../../src/gate/gate.ts'
@@ -42,9 +43,7 @@ export const readRecording = once(async (path): Promise<Recording> => {
   const first = events.findLastIndex(({ type }) => type === 'SYNCED') + 1
   return {
     header,
-    isDisturbed: events.some(
-      (event) => event.type === 'UNAVAILABLE' || (event.type === 'REFUSED' && event.kind !== 'Node'),
-    ),
+    isDisturbed: events.some((event) => event.type === 'ERROR' && !isMissing(event) && event.kind !== 'Node'),
     first,
     discovery: events.filter(({ type }) => type === 'DISCOVERY'),
     later: events.slice(first).map(({ at }) => at),

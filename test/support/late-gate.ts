@@ -1,3 +1,4 @@
+import { isAccessDenied } from '../../src/cluster/failures.ts'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 
@@ -13,10 +14,7 @@ export function lateEvents(events: readonly FeedEvent[], cutAt: number): readonl
     else present.set(key, event.object)
   }
   // A kind that could not be read stays unreadable; an outage has ended.
-  const lists = before.filter(
-    (event) =>
-      event.type === 'DISCOVERY' || event.type === 'SYNCED' || (event.type === 'REFUSED' && event.what === 'access'),
-  )
+  const lists = before.filter((event) => event.type === 'DISCOVERY' || event.type === 'SYNCED' || isAccessDenied(event))
   const added = [...present.values()].map((object): FeedEvent => ({ at: cutAt, type: 'ADDED', object }))
   const [discovery, listed] = [
     lists.filter(({ type }) => type === 'DISCOVERY'),

@@ -38,7 +38,7 @@ describe('a view of a kind that cannot be read', () => {
     const trace = createTrace(target)
     trace.handle([{ type: 'ADDED', object: v1, at: 0 }])
     for (const request of trace.requests) {
-      const missing = { type: 'MISSING', message: 'no such kind', ...request, at: 0 } as const
+      const missing = { type: 'ERROR', code: 404, message: 'no such kind', ...request, at: 0 } as const
       trace.handle([request.kind === 'Pod' ? missing : { type: 'SYNCED', ...request, at: 0 }])
     }
     expect(viewAt(trace, 5)[1]).not.toBe('… looking')
