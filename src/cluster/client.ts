@@ -5,7 +5,6 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { cutText, errorText, tryParseJson, UserError } from '../errors.ts'
 import { maxAnswerBytes, maxErrorBytes, requestMs } from '../thresholds.ts'
 import { type Clock, ServerOffset, withTimeout } from './clock.ts'
-import { parseJson } from './compact.ts'
 import type { ExecCredential } from './exec-plugin.ts'
 import { ApiError, ConnectionError, errorFromStatus, isSuccess, isUnauthorized, toConnectionError } from './failures.ts'
 import type { Kubeconfig } from './kubeconfig.ts'
@@ -37,8 +36,6 @@ interface RequestOptions {
   /** Called with the size of each part of the answer. If the function throws, the request ends. */
   readonly onBytes?: (bytes: number) => void
   readonly signal?: AbortSignal
-  /** Whether the field sets in `managedFields` are needed. */
-  readonly keepsFieldSets?: boolean
 }
 
 interface Session {
@@ -94,7 +91,7 @@ export class Client {
       const json = await readBytes(response, options.maxBytes ?? maxAnswerBytes, onBytes)
       let body: { readonly kind?: unknown; readonly status?: unknown } | null
       try {
-        body = (options.keepsFieldSets ? JSON.parse(json.toString('utf8')) : parseJson(json)) as typeof body
+        body = JSON.parse(json.toString('utf8')) as typeof body
       } catch {
         const type = response.headers['content-type'] ?? 'something'
         throw new ConnectionError('EBADMSG', `the server answered ${type} that is not JSON`)

@@ -202,17 +202,14 @@ export class Cluster {
 
   /** Lists the objects of a request once. Rejects with a 404 if the server does not serve the kind. */
   async #list(request: WatchRequest, metadataOnly?: boolean): Promise<List> {
-    const options = { metadataOnly, keepsFieldSets: this.redactor.isRecorded(request) }
-    return listCollection(this.#client, await this.#collectionPath(request), request, this.redactor.redact, options)
+    const path = await this.#collectionPath(request)
+    return listCollection(this.#client, path, request, this.redactor.redact, { metadataOnly })
   }
 
   /** Reads one object. Rejects with a 404 if the object does not exist. */
   async get(reference: ObjectName): Promise<KubeObject> {
     const path = `${await this.#collectionPath(reference)}/${encodeURIComponent(reference.name)}`
-    const keepsFieldSets = this.redactor.isRecorded(reference)
-    return this.redactor.redact(
-      withKind((await this.#client.requestJson(path, { keepsFieldSets })) as object, reference),
-    )
+    return this.redactor.redact(withKind((await this.#client.requestJson(path)) as object, reference))
   }
 
   /** Lists one object of each request, and returns the requests that the server forbids. Other failures are ignored. */

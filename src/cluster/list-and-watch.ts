@@ -21,8 +21,6 @@ interface ListOptions {
   readonly onPage?: () => void
   /** Whether the server sends only metadata. By default only for `secretNames` and `helmRevisions`. */
   readonly metadataOnly?: boolean
-  /** Whether the field sets in `managedFields` are needed. */
-  readonly keepsFieldSets?: boolean
 }
 
 const pageSize = 500

@@ -123,11 +123,6 @@ export class Redactor {
     }
   }
 
-  /** Whether records are kept for an object of this kind. Only then are field sets needed. */
-  isRecorded(kind: KindName): boolean {
-    return this.#recorded.has(groupAndKind(kind))
-  }
-
   /** Returns a redacted copy of an object, without field sets and without copies of objects in annotations. */
   readonly redact = (original: KubeObject): KubeObject => {
     const { namespace = '', name: ownName } = original.metadata ?? {}

@@ -21,7 +21,7 @@ import {
 } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import { type Clock, sleep } from './clock.ts'
-import { parseJson, shareEqualParts } from './compact.ts'
+import { shareEqualParts } from './compact.ts'
 import type { KindState } from './discovery.ts'
 import {
   ApiError,
@@ -188,7 +188,6 @@ export class Reflector {
       const list =
         this.#options.firstList ??
         (await listCollection(client, await path(), this.#request, (object) => this.#redactAndShare(object), {
-          keepsFieldSets: this.#options.redactor.isRecorded(this.#request),
           signal: AbortSignal.any([signal, overdue.signal]),
           silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
           onPage: () => this.#recordSuccess(),
@@ -330,8 +329,7 @@ export class Reflector {
   #handleLine(line: Buffer): void {
     let event: { type?: unknown; object?: (KubeObject & { code?: number }) | null }
     try {
-      const isWhole = this.#options.redactor.isRecorded(this.#request)
-      event = (isWhole ? JSON.parse(line.toString('utf8')) : parseJson(line)) as typeof event
+      event = JSON.parse(line.toString('utf8')) as typeof event
     } catch {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent a line that is not JSON`)
     }

@@ -1,37 +1,4 @@
-import { parseJson, shareEqualParts } from '../../src/cluster/compact.ts'
-
-const parse = (json: string) => parseJson(Buffer.from(json))
-
-describe('parseJson', () => {
-  it('empties the field sets of managedFields and keeps the other fields', () => {
-    const entry = {
-      manager: 'kubelet',
-      operation: 'Update',
-      apiVersion: 'v1',
-      time: '2025-01-15T12:00:00Z',
-      fieldsType: 'FieldsV1',
-      fieldsV1: { 'f:status': { 'f:conditions': { 'k:{"type":"Ready"}': { '.': {}, 'f:status': {} } } } },
-      subresource: 'status',
-    }
-    const object = { metadata: { name: 'web', managedFields: [entry, entry] }, spec: { text: 'é}{"\\' } }
-    const empty = { ...entry, fieldsV1: {} }
-    expect(parse(JSON.stringify(object))).toEqual({
-      ...object,
-      metadata: { name: 'web', managedFields: [empty, empty] },
-    })
-  })
-
-  it('keeps a text that contains the JSON of a field set', () => {
-    const text = JSON.stringify({ fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': {} } }).slice(1)
-    const object = { metadata: { annotations: { copy: `{${text}`, quoted: `"${text}` } } }
-    expect(parse(JSON.stringify(object))).toEqual(object)
-  })
-
-  it('rejects a field set without an end', () => {
-    expect(() => parse('{"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"}}}"')).toThrow(SyntaxError)
-    expect(() => parse('{"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":"\\')).toThrow(SyntaxError)
-  })
-})
+import { shareEqualParts } from '../../src/cluster/compact.ts'
 
 describe('shareEqualParts', () => {
   it('returns the known value if both values are equal in any key order', () => {
