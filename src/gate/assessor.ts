@@ -27,12 +27,12 @@ import {
 import { traitsOf } from '../reasons/reasons.ts'
 import { examinedPodsPerMs } from '../thresholds.ts'
 import { nextEnd } from './deadlines.ts'
-import { isChangeRequired } from './present-version.ts'
 import {
   firstRequests,
   type GatedTarget,
   hasStallHold,
   initialState,
+  isChangeRequired,
   isTargetReady,
   noRequests,
   objectOf,

@@ -7,7 +7,6 @@ import { type Problem, problemSentence } from '../reasons/reasons.ts'
 import { deletedMs, fallenMs, maxOpenFields } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
 import { absentVerdict, createVerdict } from './outcome.ts'
-import { unchangedVerdict } from './present-version.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import {
   describeState,
@@ -17,6 +16,7 @@ import {
   objectOf,
   type TargetState,
   type TargetVerdict,
+  unchangedVerdict,
   wasDeleted,
 } from './target-state.ts'
 import { problemVerdict } from './timeline-entries.ts'

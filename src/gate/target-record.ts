@@ -4,7 +4,6 @@ import { type Target, targetId } from '../plan/target.ts'
 import { classOf, messageOf, type Problem, sentenceOf } from '../reasons/reasons.ts'
 import { findMilestone, heldMilestone, type MilestoneProgress } from './milestones.ts'
 import type { TargetOutcome, Verdict } from './outcome.ts'
-import { readyMessage, versionAge } from './present-version.ts'
 import {
   causeFields,
   type JudgedProblem,
@@ -19,7 +18,9 @@ import {
   isTargetReady,
   objectOf,
   problemsUnlessReady,
+  readyMessage,
   verdictSoFar,
+  versionAge,
   wasDeleted,
 } from './target-state.ts'
 import { problemHeadline, remarksOf } from './timeline-entries.ts'

@@ -1,6 +1,7 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
+import { duration } from '../duration.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/proof.ts'
@@ -10,11 +11,12 @@ import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
 import { isDeletionAwaited, type Target, watchRequestOf } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
+import { recentVersionMs } from '../thresholds.ts'
 import { createMilestones, type MilestoneProgress } from './milestones.ts'
-import type { TargetOutcome, Verdict } from './outcome.ts'
+import { createVerdict, type TargetOutcome, type Verdict } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
 
-/* The types of the state of a target. */
+/* The state of a target, and what follows from it. */
 
 /** The constant facts about a target that a step (`target-step.ts`) reads. */
 export interface StepContext {
@@ -261,4 +263,53 @@ export function setStallHold(clock: StallClock, isHeld: boolean, now: number): S
   const { since, heldSince } = clock
   if (isHeld === (heldSince !== undefined)) return clock
   return heldSince === undefined ? { since, heldSince: now } : { since: since + now - heldSince }
+}
+
+/** The `require-change` of a target in milliseconds: from its reference, else from the gate. 0: any age is accepted. */
+function requiredChangeMs({ target, settings }: StepContext): number {
+  return target.clocks.requireChangeMs ?? settings.requireChangeMs
+}
+
+/** Whether `require-change` limits the age of a target. For kinds without pods, the age is only reported. */
+export function isChangeRequired(context: StepContext): boolean {
+  return context.rule.changedAt !== undefined && requiredChangeMs(context) > 0
+}
+
+/**
+ * The verdict if the present version of a target is older than `require-change` permits.
+ * @param changedAt when the present version began, in milliseconds since the epoch; undefined if unknown
+ */
+export function unchangedVerdict(changedAt: number | undefined, context: StepContext): Verdict<'failed'> | undefined {
+  const requiredMs = requiredChangeMs(context)
+  const ageMs = context.settings.startedAt - (changedAt ?? Infinity)
+  if (!isChangeRequired(context) || ageMs <= requiredMs) return undefined
+  return createVerdict('failed', 'not-changed', { ageMs, requiredMs, applied: context.target.applied })
+}
+
+/**
+ * The age of the present version of a target, for the report. `recent`: the version began within `require-change` (by
+ * default an hour) before the gate. `none`: it is older, and was always ready or is rejected by `require-change`.
+ */
+export function versionAge(
+  { readyAt, seen, milestones }: TargetState,
+  context: StepContext,
+): { readonly changedAt?: number; readonly change?: 'recent' | 'none' } {
+  const { changedAt, existedBefore } = seen ?? {}
+  if (changedAt === undefined) return {}
+  const { startedAt } = context.settings
+  const ageMs = startedAt - changedAt
+  if (ageMs <= (requiredChangeMs(context) || recentVersionMs)) return { changedAt, change: 'recent' }
+  const wasReachedBefore = milestones.reached.every(({ at }) => at === startedAt)
+  // Whether the target was ready when the gate first saw it, and has been ready since.
+  const wasAlwaysReady = readyAt !== undefined && existedBefore && wasReachedBefore
+  const isOld = wasAlwaysReady && ageMs > recentVersionMs
+  return isOld || unchangedVerdict(changedAt, context) !== undefined ? { changedAt, change: 'none' } : { changedAt }
+}
+
+/** The message of a ready target. If its version is old, the message begins with `unchanged for 3 d`. */
+export function readyMessage(message: string, state: TargetState, context: StepContext): string {
+  const { changedAt, change } = versionAge(state, context)
+  const isUnchanged = changedAt !== undefined && change === 'none'
+  const unchanged = isUnchanged ? [`unchanged for ${duration(context.settings.startedAt - changedAt)}`] : []
+  return [...unchanged, ...(message === '' ? [] : [message])].join(', ')
 }

@@ -19,7 +19,6 @@ import {
   updateMilestones,
 } from './milestones.ts'
 import { createVerdict, type TargetOutcome, type Verdict } from './outcome.ts'
-import { readyMessage, unchangedVerdict } from './present-version.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import {
   type Absent,
@@ -29,6 +28,7 @@ import {
   type LoggedProblems,
   objectOf,
   type Present,
+  readyMessage,
   restartStallClock,
   type Seen,
   type StepContext,
@@ -36,6 +36,7 @@ import {
   type TargetState,
   type TargetVerdict,
   type UnendedState,
+  unchangedVerdict,
   wasDeleted,
 } from './target-state.ts'
 import {
