@@ -6,6 +6,7 @@ import { isOfKind, isPodSubject, type KubeObject, nameOf, type ObjectName, type 
 import { errorText } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { JudgedTargetRecord } from '../gate/run-record.ts'
+import { targetRecord } from '../gate/target-record.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
 import { gateRequests } from '../gate/watch-requests.ts'
 import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
@@ -65,8 +66,8 @@ export class EvidenceReader {
 
   /** Reads the evidence for a target that ends and is not ready. */
   onEntry({ kind, outcome, target = -1 }: Entry): void {
-    const judged = kind === 'verdict' && outcome !== 'ready' ? this.#gate.targetRecord(target) : undefined
-    if (judged !== undefined) this.#readEvidence(judged)
+    const gated = kind === 'verdict' && outcome !== 'ready' ? this.#gate.targets[target] : undefined
+    if (gated !== undefined) this.#readEvidence(targetRecord(gated))
   }
 
   /** Reads the log of a dying pod before the gate handles the event, because the log disappears with the pod. */

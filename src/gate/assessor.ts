@@ -1,3 +1,4 @@
+import { isMissing } from '../cluster/failures.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import { type EventObject, isOfKind, type KubeObject, lastOccurrence, nameOf, type Pod } from '../cluster/objects.ts'
 import { type Change, isSupersetOf } from '../cluster/store.ts'
@@ -32,7 +33,9 @@ import {
   type GatedTarget,
   hasStallHold,
   initialState,
+  isAbsenceKnown,
   isChangeRequired,
+  isConfirmedRemovedHook,
   isTargetReady,
   noRequests,
   objectOf,
@@ -140,7 +143,7 @@ export class Assessor {
       settings,
       gateTime: this.#gateTime,
       store: this.#parts.store,
-      readerOf: (object) => this.readerOf(gated, object, this.#parts.now()),
+      readerOf: (object, now) => this.#createReader(gated, object, now ?? this.#parts.now()),
       haveImagesArrived: (object, listed) => {
         const isRequired = isChangeRequired(gated)
         const expected = settings.expectImages
@@ -241,7 +244,7 @@ export class Assessor {
   #acceptRemovedHooks(): void {
     const others = this.#targets.targetsAwaitedByHooks
     if (others.length === 0 || others.some(({ state }) => !isTargetReady(state))) return
-    for (const gated of this.#targets.openTargets.filter((each) => this.#targets.isConfirmedRemovedHook(each))) {
+    for (const gated of this.#targets.openTargets.filter(isConfirmedRemovedHook)) {
       const text = `does not exist: its tool removes it after success (${gated.target.hook?.removal})`
       this.applyEvent(gated, { type: 'absence-accepted', text })
     }
@@ -364,13 +367,13 @@ export class Assessor {
 
   #assessAbsent(gated: GatedTarget): void {
     const { deployedBy } = gated.target
-    if (deployedBy !== undefined && !wasDeleted(gated.state) && this.#targets.isUnreadable(gated.target)) {
+    if (deployedBy !== undefined && !wasDeleted(gated.state) && isUnreadable(gated)) {
       const text = `the credentials cannot read it: it counts by the word of ${displayName(deployedBy)}`
       this.applyEvent(gated, { type: 'absence-accepted', text })
       this.#targets.setRequests(gated, noRequests)
       return
     }
-    if (gated.state.type === 'awaiting-change' || !this.#targets.isAbsenceKnown(gated)) return
+    if (gated.state.type === 'awaiting-change' || !isAbsenceKnown(gated)) return
     if (isDeletionAwaited(gated.target)) {
       this.applyEvent(gated, { type: 'absence-accepted', text: 'does not exist' })
       return
@@ -405,7 +408,7 @@ export class Assessor {
   }
 
   /** Creates the reader for the rule of a target, for an assessment of its object at `now`. */
-  readerOf(gated: GatedTarget, object: KubeObject, now: number): Reader {
+  #createReader(gated: GatedTarget, object: KubeObject, now: number): Reader {
     const { state } = gated
     const { seen, assessment } = state
     const reader = this.#sharedReaders.at(now)
@@ -469,4 +472,10 @@ export class Assessor {
     const found = assessed.map((pods) => revisionsByUid(pods).get(pod.metadata.uid))
     return found.find((revision) => revision !== undefined) ?? 'other'
   }
+}
+
+/** Whether a target cannot be read: access is denied, or the kind is not served or not in the recording. */
+function isUnreadable({ target, store }: GatedTarget): boolean {
+  const request = watchRequestOf(target)
+  return isMissing(store.refusalOf(request)) || store.listState(request) === 'unknown'
 }

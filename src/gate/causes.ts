@@ -3,7 +3,7 @@ import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import { nameKey } from '../plan/target.ts'
 import { classOf, isUnaffectedByOthers, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { mayBeCause } from './outcome.ts'
-import { type GatedTarget, isTargetReady, verdictSoFar } from './target-state.ts'
+import { type GatedTarget, isConfirmedRemovedHook, isTargetReady, verdictSoFar } from './target-state.ts'
 import type { Targets } from './targets.ts'
 import { isProblemOfTarget } from './timeline-entries.ts'
 
@@ -41,7 +41,7 @@ function rootCauseOf(gated: GatedTarget, direct: ReadonlyMap<GatedTarget, GatedT
 /** The first awaited target that is not ready. A target never waits for itself or for its own objects. */
 function findCause(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
   // A removed hook waits for all other targets.
-  const isWaitingHook = !isTargetReady(gated.state) && targets.isConfirmedRemovedHook(gated)
+  const isWaitingHook = !isTargetReady(gated.state) && isConfirmedRemovedHook(gated)
   const unready = isWaitingHook ? targets.targetsAwaitedByHooks.find(({ state }) => !isTargetReady(state)) : undefined
   if (unready !== undefined) return unready
   const { outcome } = verdictSoFar(gated)

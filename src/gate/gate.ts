@@ -9,7 +9,6 @@ import { isLateEvidence, isOnlyEvidence } from '../lifecycle/evidence-snapshot.t
 import { missingContainerProblem } from '../lifecycle/expected-images.ts'
 import { podsOf, presentPods } from '../lifecycle/pods.ts'
 import { earliestMoment } from '../lifecycle/proof.ts'
-import type { Reader } from '../lifecycle/reader.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, watchRequestOf } from '../plan/target.ts'
@@ -27,24 +26,15 @@ import { Assessor } from './assessor.ts'
 import { findCauses } from './causes.ts'
 import { timeoutVerdict } from './deadlines.ts'
 import { createVerdict, deniedVerdict, type TargetOutcome, type Verdict, worstVerdict } from './outcome.ts'
-import { type JudgedRunRecord, type JudgedTargetRecord, openConclusion, undefinedIfEmpty } from './run-record.ts'
+import { type JudgedRunRecord, openConclusion, undefinedIfEmpty } from './run-record.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeOpenTarget, targetRecord } from './target-record.ts'
-import { type GatedTarget, isTargetReady, objectOf } from './target-state.ts'
+import { type GatedTarget, isAbsenceKnown, isTargetReady, objectOf } from './target-state.ts'
 import { Targets } from './targets.ts'
 import { type Entry, heartbeatText, problemVerdict } from './timeline-entries.ts'
 import { consolidateRequests, eventKind, isConsolidated } from './watch-requests.ts'
 
 /* The gate, which turns events and deadlines into a verdict. */
-
-/** A target with its state, for `trace` and `changes`. */
-export interface TargetView {
-  readonly gated: Readonly<GatedTarget>
-  /** The object certainly does not exist. */
-  readonly isAbsent: boolean
-  /** Creates the reader with which the rule of the target assesses an object at a moment. */
-  createReader(object: KubeObject, now: number): Reader
-}
 
 /**
  * The state machine of a gate: events and deadlines decide when and how the gate ends. The only clock is the time of
@@ -153,20 +143,9 @@ export class Gate {
     return gated.some(({ state }) => state.type === 'awaiting-change')
   }
 
-  targetRecord(index: number): JudgedTargetRecord | undefined {
-    const gated = this.#targets.all[index]
-    return gated && targetRecord(gated, this.#targets.holding)
-  }
-
-  /** The target with this index, for `trace` and `changes`. */
-  targetView(index: number): TargetView {
-    const gated = this.#targets.all[index]
-    if (gated === undefined) throw new RangeError(`The gate has no target ${index}`)
-    return {
-      gated,
-      isAbsent: objectOf(gated.state) === undefined && this.#targets.isAbsenceKnown(gated),
-      createReader: (object, now) => this.#assessor.readerOf(gated, object, now),
-    }
+  /** The targets with their states: first those at the gate's start in the order of the input, then deployed objects. */
+  get targets(): readonly Readonly<GatedTarget>[] {
+    return this.#targets.all
   }
 
   /** The pods of the gated revision of the target with this index. For a Pod, the Pod itself. */
@@ -446,9 +425,7 @@ export class Gate {
 
   /** The verdict `unknown` if a deadline ends a target whose kind was never listed completely. */
   #unlistedVerdict(ending: readonly GatedTarget[]): Verdict | undefined {
-    const unlisted = ending.find(
-      (gated) => !this.#targets.isAbsenceKnown(gated) && this.store.get(gated.target) === undefined,
-    )
+    const unlisted = ending.find((gated) => !isAbsenceKnown(gated) && this.store.get(gated.target) === undefined)
     if (unlisted === undefined) return undefined
     const outage = `it is not known whether ${unlisted.name} exists: its kind was never listed in full`
     return createVerdict('unknown', 'api-unreachable', { outage })

@@ -40,7 +40,7 @@ export function describeOpenTarget(gated: GatedTarget, cause: GatedTarget | unde
 }
 
 /** Creates the record of a target. @param cause the target that it waits for, if this is the only reason */
-export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?: GatedTarget): JudgedTargetRecord {
+export function targetRecord(gated: GatedTarget, hold?: Hold, cause?: GatedTarget): JudgedTargetRecord {
   const { state, target } = gated
   const { assessment, milestones } = state
   const problems = problemsUnlessReady(state)

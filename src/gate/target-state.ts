@@ -28,8 +28,8 @@ export interface StepContext {
   readonly settings: GateSettings
   readonly gateTime: GateTime
   readonly store: Store
-  /** Creates the reader for the rule, for an assessment of this version of the object now. */
-  readonly readerOf: (object: KubeObject) => Reader
+  /** Creates the reader for the rule, for an assessment of this version of the object at `now`, by default now. */
+  readonly readerOf: (object: KubeObject, now?: number) => Reader
   /**
    * Whether an object has the expected images, by its spec, else by its pods. Returns a problem if the pods run other
    * images, and undefined if the images do not decide. Also requests the watches for `require-change`.
@@ -229,6 +229,20 @@ export function isTargetReady({ readyAt }: TargetState): boolean {
 /** Whether the object of a target was deleted while the gate watched it. */
 export function wasDeleted({ deletedAt }: TargetState): boolean {
   return deletedAt !== undefined
+}
+
+/**
+ * Whether the gate knows if a target exists: its list is complete, it was deleted, or its selector matched nothing. So a
+ * target without an object is certainly absent.
+ */
+export function isAbsenceKnown({ state, target, store }: GatedTarget): boolean {
+  const isListed = () => store.listState(watchRequestOf(target)) === 'complete'
+  return target.selector !== undefined || wasDeleted(state) || isListed()
+}
+
+/** Whether a target is a hook that certainly does not exist, because its tool may have removed it after success. */
+export function isConfirmedRemovedHook(gated: GatedTarget): boolean {
+  return isRemovedHook(gated) && isAbsenceKnown(gated) && gated.store.get(gated.target) === undefined
 }
 
 /** Whether a target is a missing hook that its tool removes after success, and was not deleted during the gate. */

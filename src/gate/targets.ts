@@ -1,22 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isAccessDenied, isMissing } from '../cluster/failures.ts'
+import { isAccessDenied } from '../cluster/failures.ts'
 import type { Failure, WatchRequest } from '../cluster/feed.ts'
 import { type KubeObject, nameOf, type ObjectName } from '../cluster/objects.ts'
 import { isSupersetOf, type Store } from '../cluster/store.ts'
 import { type Assessment, isOnlyWaiting } from '../lifecycle/assessment.ts'
 import { earliestMoment, latestMoment } from '../lifecycle/proof.ts'
 import type { Hold } from '../lifecycle/reader.ts'
-import { nameKey, type Target, watchRequestOf } from '../plan/target.ts'
+import { nameKey } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import type { ApiHealth } from './api-health.ts'
 import type { GateSettings } from './settings.ts'
 import {
   type GatedTarget,
+  isConfirmedRemovedHook,
   isRemovedHook,
   isUndecided,
   type Requests,
   type TargetState,
-  wasDeleted,
 } from './target-state.ts'
 
 export interface TargetParts {
@@ -51,26 +51,21 @@ export class Targets {
 
   /** Whether no open target can change the verdict. After an operator's object fails, its deployed objects cannot. */
   get isDecided(): boolean {
-    return this.openTargets.every((gated) => this.#deployersOf(gated).some((deployer) => this.#hasFailed(deployer)))
+    return this.openTargets.every((gated) => this.#deployersOf(gated).some(hasFailed))
   }
 
   /** Whether an open target may still fail. An operator object that waits for a failed deployed object cannot. */
   get mayStillFail(): boolean {
-    const failed = this.all.filter((gated) => this.#hasFailed(gated))
+    const failed = this.all.filter(hasFailed)
     const waiting = new Set(failed.flatMap((gated) => this.#deployersOf(gated)))
     return this.openTargets.some((gated) => !waiting.has(gated))
   }
 
-  /** When the first target failed. With `on-superseded: pass`, a superseded target does not count. */
+  /** When the first target failed. */
   get firstFailureAt(): number | undefined {
     return earliestMoment(
-      this.all.map((gated) => (gated.state.type === 'ended' && this.#hasFailed(gated) ? gated.state.at : undefined)),
+      this.all.filter(hasFailed).map(({ state }) => (state.type === 'ended' ? state.at : undefined)),
     )
-  }
-
-  #hasFailed({ state }: GatedTarget): boolean {
-    if (state.type !== 'ended' || state.verdict.outcome === 'unknown') return false
-    return !(traitsOf(state.verdict).mayPass && this.#parts.settings.onSuperseded === 'pass')
   }
 
   /** The targets of the operator object that deployed this target. */
@@ -137,11 +132,6 @@ export class Targets {
     return this.all.filter(({ state }) => state.type !== 'ended')
   }
 
-  /** Whether a target is a hook that certainly does not exist, because its tool may have removed it after success. */
-  isConfirmedRemovedHook(gated: GatedTarget): boolean {
-    return isRemovedHook(gated) && this.isAbsenceKnown(gated) && this.#parts.store.get(gated.target) === undefined
-  }
-
   /** The targets that removed hooks wait for. */
   get targetsAwaitedByHooks(): readonly GatedTarget[] {
     return this.all.filter((gated) => !isRemovedHook(gated))
@@ -173,13 +163,6 @@ export class Targets {
     return [...this.findByName(name), ...(object === undefined ? [] : this.targetsOwning(object))]
   }
 
-  /** Whether a target cannot be read: access is denied, or the kind is not served or not in the recording. */
-  isUnreadable(target: Target): boolean {
-    const request = watchRequestOf(target)
-    const { store } = this.#parts
-    return isMissing(store.refusalOf(request)) || store.listState(request) === 'unknown'
-  }
-
   /** The first denied access to objects that these targets need. */
   firstDenial(targets: readonly GatedTarget[]): Failure | undefined {
     const needed = targets.flatMap(({ requests }) => requests.needed)
@@ -208,7 +191,7 @@ export class Targets {
   }
 
   #isWaitingHook(gated: GatedTarget): boolean {
-    return this.isConfirmedRemovedHook(gated) && this.targetsAwaitedByHooks.some(({ state }) => isUndecided(state))
+    return isConfirmedRemovedHook(gated) && this.targetsAwaitedByHooks.some(({ state }) => isUndecided(state))
   }
 
   /** Whether the assessment waits for a list: a needed list, or an optional list whose watch is available. */
@@ -219,18 +202,12 @@ export class Targets {
       requests.optional.some((request) => isPending(request) && !this.#parts.health.isUnavailable([request]))
     )
   }
+}
 
-  /**
-   * Whether the gate knows if a target exists: its list is complete, it was deleted, or its selector matched nothing.
-   * So a target without an object is certainly absent.
-   */
-  isAbsenceKnown({ state, target }: GatedTarget): boolean {
-    return (
-      target.selector !== undefined ||
-      wasDeleted(state) ||
-      this.#parts.store.listState(watchRequestOf(target)) === 'complete'
-    )
-  }
+/** Whether a target has failed. With `on-superseded: pass`, a superseded target has not. */
+function hasFailed({ state, settings }: GatedTarget): boolean {
+  if (state.type !== 'ended' || state.verdict.outcome === 'unknown') return false
+  return !(traitsOf(state.verdict).mayPass && settings.onSuperseded === 'pass')
 }
 
 /** Whether a target is in progress without a problem. A target that awaits its change is in progress too. */

@@ -1,4 +1,4 @@
-import type { Gate, TargetView } from '../gate/gate.ts'
+import type { Gate } from '../gate/gate.ts'
 import {
   absentVerdict,
   createVerdict,
@@ -15,7 +15,7 @@ import {
   type RunRecord,
   type TargetRecord,
 } from '../gate/run-record.ts'
-import { isUndecided, objectOf, wasDeleted } from '../gate/target-state.ts'
+import { type GatedTarget, isAbsenceKnown, isUndecided, objectOf, wasDeleted } from '../gate/target-state.ts'
 import { findUndo } from '../gate/target-step.ts'
 import { problemVerdict } from '../gate/timeline-entries.ts'
 import type { ProblemClass } from '../reasons/spec.ts'
@@ -35,11 +35,10 @@ import { outcomeLabels } from '../report/target-record.ts'
  */
 export function singleCheckRecord(gate: Gate, now: number): JudgedRunRecord {
   const record = gate.record(now)
-  const results = record.targets.map((judged, index) => ({
-    before: judged,
-    name: gate.targetView(index).gated.name,
-    judged: targetVerdict(judged, gate.targetView(index), now),
-  }))
+  const results = gate.targets.flatMap((gated, index) => {
+    const before = record.targets[index]
+    return before === undefined ? [] : [{ before, name: gated.name, judged: targetVerdict(before, gated, now) }]
+  })
   const shown = results.map(({ judged }) => judged)
   const sorted = results
     // A target that only waits for a progressing target is progressing.
@@ -60,22 +59,21 @@ function worstFirstRank({ outcome, reason, problems }: TargetRecord): number {
   return targetOutcomes.indexOf(outcome) * classes.length + ofClass
 }
 
-function targetVerdict(judged: JudgedTargetRecord, view: TargetView, now: number): JudgedTargetRecord {
-  const { gated, isAbsent } = view
+function targetVerdict(judged: JudgedTargetRecord, gated: GatedTarget, now: number): JudgedTargetRecord {
   const { rule, state, target } = gated
   if (judged.outcome !== 'progressing' || !isUndecided(state)) return judged
-  if (isAbsent) {
+  const object = objectOf(state)
+  if (object === undefined && isAbsenceKnown(gated)) {
     const verdict = wasDeleted(state) ? createVerdict('failed', 'deleted', {}) : absentVerdict('failed', target)
     return { ...judged, ...verdict }
   }
-  const replaced = otherRevisionVerdict(view, now)
+  const replaced = otherRevisionVerdict(gated, now)
   if (replaced !== undefined) return { ...judged, ...replaced }
   const { assessment } = state
   const problem = assessment?.failure ?? assessment?.problems[0]
   if (problem === undefined) return judged
   const outcome = assessment?.failure === undefined ? 'stalled' : 'failed'
-  const object = objectOf(state)
-  const availableRevision = object && rule.undo?.availableRevision(object, view.createReader(object, now))
+  const availableRevision = object && rule.undo?.availableRevision(object, gated.readerOf(object, now))
   return {
     ...judged,
     ...problemVerdict(outcome, problem, assessment, target),
@@ -85,9 +83,9 @@ function targetVerdict(judged: JudgedTargetRecord, view: TargetView, now: number
 }
 
 /** The verdict `superseded` or `rolled-back`, if another revision replaced the awaited revision (`--revision`). */
-function otherRevisionVerdict({ gated, createReader }: TargetView, now: number): Verdict<TargetOutcome> | undefined {
-  const object = objectOf(gated.state)
-  const found = object && gated.rule.arrival?.(object, createReader(object, now))
+function otherRevisionVerdict({ state, rule, readerOf }: GatedTarget, now: number): Verdict<TargetOutcome> | undefined {
+  const object = objectOf(state)
+  const found = object && rule.arrival?.(object, readerOf(object, now))
   return found !== undefined && 'detail' in found ? createVerdict('superseded', found.type, found.detail) : undefined
 }
 

@@ -4,7 +4,7 @@ import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import { isSupersetOf } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
 import { type GateSettings, settingsForPurpose } from '../gate/settings.ts'
-import { isTargetReady } from '../gate/target-state.ts'
+import { type GatedTarget, isTargetReady } from '../gate/target-state.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { assessNonTarget, readerWithoutWatches } from '../lifecycle/custom/dependents.ts'
 import type { Reader } from '../lifecycle/reader.ts'
@@ -87,10 +87,13 @@ export class Trace extends View {
     this.#gate.handle([event])
   }
 
+  get #traced(): Readonly<GatedTarget> {
+    return this.#gate.targets[0] as Readonly<GatedTarget>
+  }
+
   state(now: number): TraceState {
     this.#gate.advance(now)
-    const { gated, createReader } = this.#gate.targetView(0)
-    const { state } = gated
+    const { state, readerOf } = this.#traced
     const { store } = this.#gate
     const object = store.get(this.#target)
     const { assessment, seen } = state
@@ -103,7 +106,7 @@ export class Trace extends View {
       now,
       isLoading,
       isReady: isTargetReady(state),
-      traced: isJudged ? this.#tracedObject(object, assessment, createReader(object, now)) : undefined,
+      traced: isJudged ? this.#tracedObject(object, assessment, readerOf(object, now)) : undefined,
       problems: [...this.#unreadableKinds(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
       wayBack: this.#wayBack(now),
       connectionError: this.#connectionError,
@@ -119,7 +122,7 @@ export class Trace extends View {
 
   /** The watches whose objects are drawn. */
   get #neededWatches(): readonly WatchRequest[] {
-    return [...dependentRequests(this.#target, this.#settings), ...this.#gate.targetView(0).gated.requests.needed]
+    return [...dependentRequests(this.#target, this.#settings), ...this.#traced.requests.needed]
   }
 
   /** The needed kinds that cannot be read, with the server's message. */

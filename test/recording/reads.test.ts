@@ -9,14 +9,12 @@ import { sampled } from '../support/thorough.ts'
 
 /** The latest assessment of each open target, and what its rule finds about the same object now. */
 function assessments(gate: Gate, now: number) {
-  return gate.record(now).targets.map((_, index) => {
-    const { gated, createReader } = gate.targetView(index)
-    const { state, rule, name } = gated
+  return gate.targets.map(({ state, rule, name, readerOf }) => {
     if (state.type !== 'present' || state.assessment === undefined || state.assessment.completed) return undefined
     return {
       name,
       latest: state.assessment,
-      found: assess(rule, state.seen.object, createReader(state.seen.object, now)),
+      found: assess(rule, state.seen.object, readerOf(state.seen.object, now)),
     }
   })
 }
@@ -35,10 +33,7 @@ function missedBy(event: FeedEvent, gate: Gate, handle: (event: FeedEvent) => vo
 
 /** The needed watches of each target, with the version of the object that its rule read last. */
 function needed(gate: Gate) {
-  return gate.record().targets.map((_, index) => {
-    const { name, readObject, requests } = gate.targetView(index).gated
-    return { name, readObject, watches: requests.needed }
-  })
+  return gate.targets.map(({ name, readObject, requests }) => ({ name, readObject, watches: requests.needed }))
 }
 
 /** The targets that ask for another needed watch although their object is the same: one more round trip. */
