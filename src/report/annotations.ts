@@ -5,15 +5,7 @@ import { counted } from '../reasons/wording.ts'
 import { maxAnnotations } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { safeLine, safeLines } from './escape.ts'
-import {
-  decidingTarget,
-  endDetails,
-  isFailing,
-  namedTargets,
-  type TargetWithName,
-  titleLimit,
-  titleOfRecord,
-} from './headline.ts'
+import { endDetails, isFailing, namedTargets, type TargetWithName, titleLimit, titleOfRecord } from './headline.ts'
 import { isManifest } from './target-details.ts'
 import { messageWithName, reasonHeadline } from './target-record.ts'
 
@@ -42,13 +34,12 @@ const maxLineLength = 500
 export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new Map()): Annotation[] {
   const { targets, outcome, gates } = record
   if (gates !== undefined) return outcome === 'ready' ? [] : [gateAnnotation(record)]
-  const deciding = decidingTarget(record)
   const isOwn = outcome === 'unknown' || outcome === 'misconfigured'
   const own = isOwn && targets.length > 0 ? [gateAnnotation(record)] : []
   // The deciding target comes first: the last error may only count the others.
   const failing = namedTargets(record)
     .filter(({ target }) => isFailing(target))
-    .toSorted((one, other) => Number(other.target === deciding) - Number(one.target === deciding))
+    .toSorted((one, other) => Number(other.isDeciding) - Number(one.isDeciding))
   const room = maxAnnotations - own.length
   const annotate = (each: TargetWithName) => targetAnnotation(each, tracked)
   if (failing.length <= room) return [...own, ...failing.map(annotate)]

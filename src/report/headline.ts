@@ -1,6 +1,6 @@
 import { duration } from '../duration.ts'
 import { causeOf, type GateRecord, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
-import { fullNames, type Source } from '../plan/target.ts'
+import { fullName, fullNames, nameTargets, type Source, type TargetName } from '../plan/target.ts'
 import { titleOf } from '../reasons/reasons.ts'
 import { counted, listNames } from '../reasons/wording.ts'
 import { shownBeforeMs } from '../thresholds.ts'
@@ -57,15 +57,15 @@ export function headline(record: RunRecord, isOfGate = false): string {
   if (outcome === 'misconfigured') return joinParts(`Rollout ${verb}`, phrase)
   if (outcome === 'unknown') return joinParts(took, phrase)
   if (outcome === 'ready') return joinParts(took, readyTargetsText(record))
-  const deciding = decidingTarget(record)
+  const deciding = namedTargets(record).find(({ isDeciding }) => isDeciding)
   // If another program wrote the report, perhaps no target has the outcome of the gate.
   if (deciding === undefined && outcome !== 'cancelled' && cause !== '') return joinParts(took, phrase)
   if (deciding === undefined || outcome === 'cancelled' || outcome === 'progressing') {
     const ready = targets.filter((target) => target.outcome === 'ready').length
     return joinParts(took, targets.length === 0 ? phrase : `${ready} of ${counted(targets.length, 'target')} ready`)
   }
-  const name = fullNameOf(deciding, record)
-  const why = deciding.reason ? `: ${reasonHeadline(deciding)}` : ''
+  const { name, target } = deciding
+  const why = target.reason ? `: ${reasonHeadline(target)}` : ''
   const others = targets.filter(isFailing).length - 1
   return joinParts(took, `${name}${why}${others > 0 ? ` (and ${others} more)` : ''}`)
 }
@@ -124,10 +124,6 @@ export function decidingTarget(record: RunRecord): TargetRecord | undefined {
     .toSorted((one, other) => (one.endedAt ?? Infinity) - (other.endedAt ?? Infinity) || 0)[0]
 }
 
-function fullNameOf(target: TargetRecord, { targets }: RunRecord): string {
-  return fullNames(targets)[targets.indexOf(target)] ?? ''
-}
-
 /** Why the gate ended, and what to do. Shown below the headline. Messages are raw text: renderers escape them. */
 interface EndExplanation {
   readonly messages: readonly string[]
@@ -139,12 +135,12 @@ interface EndExplanation {
 export function endDetails(record: RunRecord): EndExplanation {
   const { outcome, message } = record
   if (outcome === 'progressing' || outcome === 'ready') return { messages: [] }
-  const deciding = decidingTarget(record)
-  const text = deciding?.message ? messageWithName(fullNameOf(deciding, record), deciding) : capitalize(message)
+  const { name = '', target } = namedTargets(record).find(({ isDeciding }) => isDeciding) ?? {}
+  const text = target?.message ? messageWithName(name, target) : capitalize(message)
   return {
     messages: safeLines(text).filter((line) => line !== ''),
-    hint: deciding?.hint ?? record.hint,
-    source: deciding?.source,
+    hint: target?.hint ?? record.hint,
+    source: target?.source,
   }
 }
 
@@ -155,26 +151,42 @@ export function isFailing({ outcome, causedBy }: TargetRecord): boolean {
 
 const namedWaiters = 3
 
-/** A target of a record with a distinct name. Texts are raw: renderers escape them. */
+/** A target of a record with a distinct name, and its relation to the other targets. Raw texts: renderers escape them. */
 export interface TargetWithName {
   readonly target: TargetRecord
   readonly name: string
+  /** The parts of the name. */
+  readonly parts: TargetName
+  /** The target for which this target only waits. */
+  readonly cause: Pick<TargetWithName, 'target' | 'name'> | undefined
   /** The targets that only wait for this target: `service/web, ingress/web wait for deployment/web`. May be empty. */
   readonly waiting: string
+  /** The target decided the gate: `endDetails` contains its message, hint and source. */
+  readonly isDeciding: boolean
+  /** `endDetails` contains the hint of the target. */
+  readonly isHintAbove: boolean
 }
 
 /** The targets of a record in their order, with distinct names. */
-export function namedTargets({ targets }: Pick<RunRecord, 'targets'>): readonly TargetWithName[] {
-  const named = fullNames(targets).flatMap((name, index) => {
+export function namedTargets(record: RunRecord): readonly TargetWithName[] {
+  const { targets } = record
+  const deciding = decidingTarget(record)
+  const named = nameTargets(targets).flatMap((parts, index) => {
     const target = targets[index]
-    return target === undefined ? [] : [{ target, name }]
+    return target === undefined ? [] : [{ target, name: fullName(parts), parts, awaited: causeOf(target, targets) }]
   })
-  const waiters = Map.groupBy(named, ({ target }) => causeOf(target, targets))
-  return named.map(({ target, name }) => {
+  const waiters = Map.groupBy(named, ({ awaited }) => awaited)
+  return named.map(({ awaited, ...each }) => {
+    const { target, name } = each
     const names = (waiters.get(target) ?? []).map((waiter) => waiter.name)
     const verb = names.length === 1 ? 'waits' : 'wait'
-    const waiting = names.length === 0 ? '' : `${listNames(names, namedWaiters)} ${verb} for ${name}`
-    return { target, name, waiting }
+    return {
+      ...each,
+      cause: named.find((other) => other.target === awaited),
+      waiting: names.length === 0 ? '' : `${listNames(names, namedWaiters)} ${verb} for ${name}`,
+      isDeciding: target === deciding,
+      isHintAbove: target.hint === record.hint || target.hint === deciding?.hint,
+    }
   })
 }
 

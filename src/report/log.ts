@@ -6,7 +6,15 @@ import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted, listNames } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
 import { safeLine, safeLines, shortenName, shortenNames } from './escape.ts'
-import { decidingTarget, endDetails, gateDurationMs, headline, isJudged, namedTargets } from './headline.ts'
+import {
+  decidingTarget,
+  endDetails,
+  gateDurationMs,
+  headline,
+  isJudged,
+  namedTargets,
+  type TargetWithName,
+} from './headline.ts'
 import { wayBackLines } from './rollback.ts'
 import {
   capitalize,
@@ -203,16 +211,10 @@ export function renderVerdict(record: RunRecord, { color }: LogLayout): string[]
 
 /** The evidence of each target that is not ready: its message, hint, problems, logs and events. */
 export function renderEvidence(record: RunRecord, layout: LogLayout): string[] {
-  const deciding = decidingTarget(record)
-  const groups = record.targets.flatMap((target, index) => {
+  const groups = namedTargets(record).flatMap((named, index) => {
+    const { target } = named
     if (target.outcome === 'ready' || target.causedBy !== undefined || !isJudged(target, record)) return []
-    const hintAbove = target.hint === record.hint || target.hint === deciding?.hint
-    const group = renderTargetGroup(
-      target,
-      layout.names[index] ?? '',
-      { isDeciding: target === deciding, hintAbove },
-      layout,
-    )
+    const group = renderTargetGroup(named, layout.names[index] ?? '', layout)
     return group.length === 0 ? [] : [group]
   })
   const rest = groups.length - groupLimit
@@ -233,9 +235,8 @@ function coloredVerdict({ at, outcome = 'progressing' }: Entry, text: string, { 
 }
 
 function renderTargetGroup(
-  target: TargetRecord,
+  { target, isDeciding, isHintAbove }: TargetWithName,
   name: string,
-  { isDeciding, hintAbove }: { readonly isDeciding: boolean; readonly hintAbove: boolean },
   { startedAt, color, groups, times }: LogLayout,
 ): string[] {
   const { mark } = outcomeLabels[target.outcome]
@@ -254,7 +255,7 @@ function renderTargetGroup(
   const why = isDeciding ? ': evidence' : target.reason === '' ? '' : `: ${safeLine(reasonHeadline(target))}`
   const lines = [
     ...(isDeciding ? [] : [safeLine(messageBelowName(name, target))]),
-    ...(hintAbove || target.hint === undefined ? [] : [`What to do: ${safeLine(target.hint)}`]),
+    ...(isHintAbove || target.hint === undefined ? [] : [`What to do: ${safeLine(target.hint)}`]),
     ...target.problems.filter(hasNews).flatMap((problem) => [
       safeLine([problem.reason, problemPath(problem), ...countText(problem)].join(' · ')),
       ...(isInTargetMessage(problem, target) ? [] : [`  ${safeLine(capitalize(problem.message))}`]),

@@ -1,7 +1,7 @@
 import { duration } from '../duration.ts'
-import { causeOf, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
+import type { RunRecord, TargetRecord } from '../gate/run-record.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
-import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
+import { namespacesOf } from '../plan/target.ts'
 import { titleOf } from '../reasons/reasons.ts'
 import { counted, ifPresent, listNames } from '../reasons/wording.ts'
 import {
@@ -28,12 +28,20 @@ import {
   shortenWords,
 } from './escape.ts'
 import { renderGantt } from './gantt.ts'
-import { decidingTarget, endDetails, gateDurationMs, headline, isFailing, isJudged, urgency } from './headline.ts'
+import {
+  endDetails,
+  gateDurationMs,
+  headline,
+  isFailing,
+  isJudged,
+  namedTargets,
+  type TargetWithName,
+  urgency,
+} from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
 import { type WayBack, wayBackOf } from './rollback.ts'
 import {
   changeList,
-  type DetailedTarget,
   type DetailOptions,
   foldedSection,
   longestWait,
@@ -124,14 +132,10 @@ const reductions: readonly (Partial<Shape> & { readonly leavesOut: string })[] =
   { leavesOut: 'the timeline and the details', timelineLines: 0, rows: 5, details: 0 },
 ]
 
-/** A target in the summary. */
-interface Row extends DetailedTarget {
+/** A target in the summary. `endDetails` is the box at the top. */
+interface Row extends TargetWithName {
   /** The name for a table: shortened and escaped. */
   readonly shown: string
-  /** The parts of the target's name. */
-  readonly parts: TargetName
-  /** The name of the target for which this target only waits. */
-  readonly cause: TargetName | undefined
 }
 
 /** The data from which the blocks of a summary are rendered. */
@@ -150,7 +154,7 @@ function renderBody(original: RunRecord, shape: Shape, options: SummaryOptions):
   const rows = judgedRows(record)
   const page = { record, rows, ready: placeReadyRows(record, rows, shape), shape, options }
   const judged = { ...record, targets: rows.map(({ target }) => target) }
-  const deciding = rows.find(({ isInBox }) => isInBox)
+  const deciding = rows.find(({ isDeciding }) => isDeciding)
   const blocks = [
     `### ${outcomeLabels[record.outcome].icon} ${escapeMarkdown(headline(original))}`,
     ...outcomeBox(record, wayBackOf(original), options),
@@ -170,27 +174,13 @@ function renderBody(original: RunRecord, shape: Shape, options: SummaryOptions):
 
 /** The targets that the gate judged, as rows. */
 function judgedRows(record: RunRecord): readonly Row[] {
-  const { targets } = record
-  const names = nameTargets(targets)
+  const named = namedTargets(record)
   const short = shortenNames(
-    names.map(({ name }) => name),
+    named.map(({ parts }) => parts.name),
     maxNameWidth,
   )
-  const deciding = decidingTarget(record)
-  return targets
-    .map((target, index): Row => {
-      const parts = names[index] ?? { name: '' }
-      const awaited = causeOf(target, targets)
-      return {
-        target,
-        name: fullName(parts),
-        parts,
-        shown: escapeMarkdown(short[index] ?? ''),
-        cause: awaited && names[targets.indexOf(awaited)],
-        isInBox: target === deciding,
-        isHintInBox: target.hint === record.hint || target.hint === deciding?.hint,
-      }
-    })
+  return named
+    .map((each, index) => ({ ...each, shown: escapeMarkdown(short[index] ?? '') }))
     .filter(({ target }) => isJudged(target, record))
 }
 
@@ -299,7 +289,7 @@ const columns: readonly Column[] = [
     cell: ({ target, cause }) =>
       cause === undefined
         ? [targetStatus(target), ...firstChange(target)].join('<br>')
-        : `waits for ${nameCell(fullName(cause))}`,
+        : `waits for ${nameCell(cause.name)}`,
   },
   {
     title: 'Took',
@@ -334,10 +324,7 @@ function rowTable(rows: readonly Row[], record: RunRecord): string {
 /** The table of the targets that are not ready. If no target failed and few are ready, it contains these too. */
 function targetTable({ record, rows, ready, shape }: Page): string[] {
   if (rows.length < 2) return []
-  const waiters = Map.groupBy(
-    rows.filter(({ cause }) => cause !== undefined),
-    ({ target }) => causeOf(target, record.targets),
-  )
+  const waiters = Map.groupBy(rows, ({ cause }) => cause?.target)
   const withWaiters = (row: Row) => [row, ...(waiters.get(row.target) ?? [])]
   const notReady = rows
     .filter((row) => !isReadyRow(row) && row.cause === undefined)

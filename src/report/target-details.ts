@@ -16,6 +16,7 @@ import {
   safeLines,
   shortenWords,
 } from './escape.ts'
+import type { TargetWithName } from './headline.ts'
 import {
   capitalize,
   evidenceText,
@@ -37,16 +38,6 @@ import {
 
 /* Renders a target for the summary: its cause, evidence, milestones and status. */
 
-/** A target, with the parts of its details that the summary shows elsewhere. */
-export interface DetailedTarget {
-  readonly target: TargetRecord
-  /** Raw text: renderers escape it. */
-  readonly name: string
-  /** The box at the top already shows the target's message, hint and source; {@link renderCause} follows the box. */
-  readonly isInBox: boolean
-  readonly isHintInBox: boolean
-}
-
 /** How much of a target is shown. */
 export interface DetailOptions extends GateTimes {
   /** The maximum number of lines for each piece of evidence; 0 hides all evidence. */
@@ -64,16 +55,16 @@ export const maxWordWidth = 48
  * hint and source are left out if the box at the top shows them.
  */
 export function renderCause(
-  { target, name, isInBox, isHintInBox }: DetailedTarget,
+  { target, name, isDeciding, isHintAbove }: TargetWithName,
   { tracked, evidenceLines }: DetailOptions,
 ): readonly string[] {
   const { hint, outcome, source } = target
-  const message = isInBox || outcome === 'ready' ? '' : escapeProse(messageBelowName(name, target))
-  const place = isInBox ? '' : renderSource(source, tracked)
+  const message = isDeciding || outcome === 'ready' ? '' : escapeProse(messageBelowName(name, target))
+  const place = isDeciding ? '' : renderSource(source, tracked)
   const excerpt = logExcerpt(target, evidenceLines)
   return [
     ...(message === '' ? [] : [message]),
-    ...(hint === undefined || isHintInBox ? [] : [`**What to do:** ${escapeProse(hint)}`]),
+    ...(hint === undefined || isHintAbove ? [] : [`**What to do:** ${escapeProse(hint)}`]),
     ...(place === '' ? [] : [`**Written in** ${place}`]),
     ...(excerpt === undefined ? [] : [`**${escapeMarkdown(excerpt.title)}**`, codeBlock(excerpt.lines)]),
     ...changeList(target),
@@ -86,18 +77,18 @@ export function foldedSection(title: string, content: string): string {
 }
 
 /** The folded section of a target: cause (unless it is shown above), evidence and milestones. Empty without content. */
-export function renderDetails(row: DetailedTarget, options: DetailOptions): string {
-  const { target, name, isInBox } = row
+export function renderDetails(row: TargetWithName, options: DetailOptions): string {
+  const { target, name, isDeciding } = row
   const { icon } = outcomeLabels[target.outcome]
   const headline = target.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(target)
-  const title = isInBox ? 'events, logs and milestones' : headline
+  const title = isDeciding ? 'events, logs and milestones' : headline
   const problems = target.problems.slice(0, maxShownProblems)
   const rest = target.problems.length - problems.length
   const excerpt = logExcerpt(target, options.evidenceLines)
   // If the excerpt is a whole log, this log is not repeated.
   const quoted = excerpt?.isWhole ? excerpt.text : undefined
   const blocks = [
-    ...(isInBox ? [] : renderCause(row, options)),
+    ...(isDeciding ? [] : renderCause(row, options)),
     ...problems.flatMap((problem) => [
       renderProblem(problem, target, options),
       ...orderEvidence(problem.evidence)

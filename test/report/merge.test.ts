@@ -1,9 +1,10 @@
 import { isPassing, type Outcome } from '../../src/gate/outcome.ts'
 import { reportSchema } from '../../src/gate/report-schema.ts'
-import type { EndedRunRecord, TargetRecord, WorkflowRunRecord } from '../../src/gate/run-record.ts'
+import type { EndedRunRecord, RunRecord, WorkflowRunRecord } from '../../src/gate/run-record.ts'
 import type { Entry } from '../../src/gate/timeline-entries.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
+import { namedTargets } from '../../src/report/headline.ts'
 import { buildReport, readRecord } from '../../src/report/json-report.ts'
 import { renderMergedLog } from '../../src/report/log.ts'
 import { mergeReports, type ReportFile } from '../../src/report/merge-reports.ts'
@@ -199,12 +200,14 @@ it('targets with the same name in two gates are distinguished in the summary and
 
 // What a report contains suffices to show a target as its own gate did.
 it.each(Object.keys(records))('the merged details of the test record %s are those of its own summary', (name) => {
-  const { targets, startedAt, finishedAt } = caseOf(name)
+  const { startedAt, finishedAt } = caseOf(name)
   const merged = mergeReports([file(caseOf(name), 'eu')], 0)
   const options = { startedAt, finishedAt, evidenceLines: 200, tracked: undefined }
-  const details = (target: TargetRecord) =>
-    renderDetails({ target, name: 'web', isInBox: false, isHintInBox: false }, options)
-  expect(merged.targets.map(details)).toEqual(targets.map(details))
+  const details = (record: RunRecord) =>
+    namedTargets(record).map((each) =>
+      renderDetails({ ...each, name: 'web', isDeciding: false, isHintAbove: false }, options),
+    )
+  expect(details(merged)).toEqual(details(caseOf(name)))
 })
 
 it('the summary and the log of three clusters match their snapshots', () => {
