@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util'
 import { didYouMean, type Mistake, quote } from '../errors.ts'
 import { type InputDefinition, inputDefinitions } from '../inputs.ts'
+import { type Argument, splitArguments } from '../plan/reference-flags.ts'
 
 /* Reads the arguments of a command: flags, references and files. */
 
@@ -21,7 +21,7 @@ export interface Flag {
 }
 
 /** The flags that describe references, and are no inputs. */
-const referenceFlags: readonly Flag[] = [
+export const referenceFlags: readonly Flag[] = [
   {
     name: 'selector',
     short: 'l',
@@ -93,30 +93,31 @@ export const colorFlag: Flag = {
 /** The flags of all commands. Otherwise the parser would read the value of another command's flag as a reference. */
 const knownFlags: readonly Flag[] = [...referenceFlags, ...inputFlags, jsonFlag, colorFlag]
 
-const namespaceHint = ' Name one namespace with -n.'
-const kustomizeHint = ' Render the kustomization, and pass it on stdin: kubectl kustomize FOLDER | rollout-gate wait -'
-const hints: ReadonlySet<string | undefined> = new Set([namespaceHint, kustomizeHint])
-
 const lineBreak = 'The argument contains a line break. Pass lines on stdin: kubectl apply -f k8s/ | rollout-gate wait -'
 
-/** Flags of kubectl that are not accepted, with the name of the equivalent flag or a hint. */
-const kubectlFlags: Readonly<Record<string, string>> = {
-  '--tail': 'log-lines',
-  '--follow': 'stream-logs',
-  '-o': 'json',
-  '--output': 'json',
-  '-A': namespaceHint,
-  '--all-namespaces': namespaceHint,
-  '-k': kustomizeHint,
-  '--kustomize': kustomizeHint,
-}
+const namespaceHint = ' Name one namespace with -n.'
+const kustomizeHint = ' Render the kustomization, and pass it on stdin: kubectl kustomize FOLDER | rollout-gate wait -'
+
+/** The hints for flags of kubectl that have no equivalent. */
+const kubectlHints = new Map([
+  ['-A', namespaceHint],
+  ['--all-namespaces', namespaceHint],
+  ['-k', kustomizeHint],
+  ['--kustomize', kustomizeHint],
+])
+
+/** The equivalents of flags of kubectl. A command may lack them. */
+const kubectlEquivalents = new Map([
+  ['--tail', 'log-lines'],
+  ['--follow', 'stream-logs'],
+  ['-o', 'json'],
+  ['--output', 'json'],
+])
 
 /** The arguments of a command. Flags have their long names. A switch without a value is `true`. */
 export interface Arguments {
-  /** Flags of the command and of the gate. */
+  /** Flags of the command, of the gate and of all references. */
   readonly flags: ReadonlyMap<string, string>
-  /** Flags that apply to all references, and are no inputs: `selector`, `all`, `for`, `revision`. */
-  readonly referenceFlags: ReadonlyMap<string, string>
   /** Each flag as the user wrote it: `-n`. */
   readonly writtenFlags: ReadonlyMap<string, string>
   /** The words of each reference: `-`, `deployment/web`, or `deploy` and names. A quoted reference is one word. */
@@ -164,7 +165,6 @@ class ArgumentReader {
   readonly #grammar: Grammar
   readonly #accepted: ReadonlyMap<string, Flag>
   readonly #flags = new Map<string, string>()
-  readonly #referenceFlags = new Map<string, string>()
   readonly #writtenFlags = new Map<string, string>()
   readonly #references: string[][] = []
   readonly #files: string[] = []
@@ -180,26 +180,21 @@ class ArgumentReader {
   }
 
   read(): Arguments {
+    const flags = [...knownFlags, ...this.#accepted.values()]
     const options = Object.fromEntries(
-      [...knownFlags, ...this.#accepted.values()].map(({ name, short, value }) => [
+      flags.map(({ name, short, value }) => [
         name,
         { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short ? { short } : {}) },
       ]),
     )
     for (const name of Object.keys(otherNames)) options[name] = { type: 'string' }
-    const parse = { args: [...this.#argv], options, strict: false, allowPositionals: true, tokens: true } as const
-    for (const token of parseArgs(parse).tokens) {
-      if (token.kind === 'positional') this.#addWord(token.value, token.index)
-      if (token.kind !== 'option') continue
-      const { rawName, index, inlineValue } = token
-      const name = otherNames[token.name] ?? token.name
-      // `-n=shop` means `-n shop`.
-      const value = inlineValue && !rawName.startsWith('--') ? token.value?.replace(/^=/, '') : token.value
-      this.#addFlag(name, rawName, value, inlineValue === true, index)
+    for (const argument of splitArguments(this.#argv, options)) {
+      const { name, written, index } = argument
+      if (name === undefined) this.#addWord(written, index)
+      else this.#addFlag(otherNames[name] ?? name, argument)
     }
     return {
       flags: this.#flags,
-      referenceFlags: this.#referenceFlags,
       writtenFlags: this.#writtenFlags,
       references: this.#references,
       referenceOptions: referenceOptionsOf(this.#grammar),
@@ -224,59 +219,55 @@ class ArgumentReader {
     else this.#references.push([line])
   }
 
-  #addFlag(name: string, rawName: string, value: string | undefined, isInline: boolean, index: number): void {
-    const addMistake = (message: string) => this.#mistakes.push({ input: rawName, message })
+  #addFlag(name: string, argument: Argument): void {
+    const { written, value, isInline = false } = argument
+    const addMistake = (message: string) => this.#mistakes.push({ input: written, message })
     const negated = name.startsWith('no-') ? this.#accepted.get(name.slice(3)) : undefined
     const flag = this.#accepted.get(name) ?? (negated?.choices === undefined ? undefined : negated)
     if (flag === undefined && knownFlags.some((known) => known.name === name)) {
       addMistake('This command does not take it. --help lists its flags.')
     } else if (flag === undefined) {
-      this.#addUnknown(rawName, index, isInline)
+      this.#addUnknown(argument)
     } else if (flag.value === undefined) {
       const choices = flag.choices ?? []
-      if (value === undefined) this.#setFlag(flag.name, rawName, switchValue(choices, flag === negated))
+      if (value === undefined) this.#setFlag(flag, written, switchValue(choices, flag === negated))
       else if (flag === negated || choices.length === 0)
         addMistake(`It takes no value. Leave out ${quote(`=${value}`)}.`)
-      else if (choices.includes(value)) this.#setFlag(flag.name, rawName, value)
+      else if (choices.includes(value)) this.#setFlag(flag, written, value)
       else addMistake(`${quote(value)} is not one of ${choices.join(', ')}.`)
     } else if (value === undefined || value === '' || (!isInline && /^-./.test(value))) {
-      addMistake(`It has no value. Write ${rawName}${rawName.startsWith('--') ? '=' : ' '}${flag.value}.`)
+      addMistake(`It has no value. Write ${written}${written.startsWith('--') ? '=' : ' '}${flag.value}.`)
     } else if (flag.choices?.includes(value) === false) {
       addMistake(`${quote(value)} is not one of ${flag.choices.join(', ')}.`)
     } else {
-      this.#setFlag(flag.name, rawName, value)
+      this.#setFlag(flag, written, value)
     }
   }
 
-  #addUnknown(rawName: string, index: number, isInline: boolean): void {
-    // `parseArgs` reads `-web` as three flags, but only one mistake is reported.
-    if (this.#unknown.has(index)) return
+  #addUnknown({ written, isInline, index }: Argument): void {
     if (!isInline) this.#unknown.add(index)
-    const input = rawName.startsWith('--') ? rawName : (this.#argv[index] ?? rawName)
-    if (this.#mistakes.some((mistake) => mistake.input === input)) return
-    this.#mistakes.push({ input, message: `There is no such flag.${this.#flagHint(input)}` })
+    // A word with several unknown letters, such as `-web`, is one mistake.
+    if (this.#mistakes.some(({ input }) => input === written)) return
+    const equivalent = kubectlEquivalents.get(written) ?? ''
+    const hint =
+      kubectlHints.get(written) ??
+      (this.#accepted.has(equivalent)
+        ? ` Did you mean --${equivalent}?`
+        : didYouMean(written, this.#accepted.keys(), '--') || ' --help lists all flags.')
+    this.#mistakes.push({ input: written, message: `There is no such flag.${hint}` })
   }
 
-  #flagHint(input: string): string {
-    const equivalent = Object.hasOwn(kubectlFlags, input) ? kubectlFlags[input] : undefined
-    if (equivalent !== undefined && hints.has(equivalent)) return equivalent
-    if (equivalent !== undefined && this.#accepted.has(equivalent)) return ` Did you mean --${equivalent}?`
-    return didYouMean(input, this.#accepted.keys(), '--') || ' --help lists all flags.'
-  }
-
-  #setFlag(name: string, rawName: string, value: string): void {
-    const isOfReferences = referenceFlags.some((flag) => flag.name === name)
-    const flags = isOfReferences ? this.#referenceFlags : this.#flags
-    const before = flags.get(name)
-    this.#writtenFlags.set(name, rawName)
-    if (before === undefined) flags.set(name, value)
-    else if (this.#accepted.get(name)?.repeats) flags.set(name, `${before}\n${value}`)
-    else this.#mistakes.push({ input: rawName, message: `It is given twice. ${this.#repetitionHint(name)}` })
-  }
-
-  #repetitionHint(name: string): string {
-    if (!referenceOptionsOf(this.#grammar).includes(name)) return 'Keep one of them.'
-    return "It stands for all references. One with a value of its own is written in quotes: 'job/migrate --timeout=20m'."
+  #setFlag({ name, repeats }: Flag, written: string, value: string): void {
+    const before = this.#flags.get(name)
+    this.#writtenFlags.set(name, written)
+    if (before === undefined) this.#flags.set(name, value)
+    else if (repeats) this.#flags.set(name, `${before}\n${value}`)
+    else {
+      const hint = referenceOptionsOf(this.#grammar).includes(name)
+        ? "It stands for all references. One with a value of its own is written in quotes: 'job/migrate --timeout=20m'."
+        : 'Keep one of them.'
+      this.#mistakes.push({ input: written, message: `It is given twice. ${hint}` })
+    }
   }
 }
 

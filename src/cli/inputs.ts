@@ -13,7 +13,7 @@ import { readFlagValues, readSelector } from '../plan/reference-flags.ts'
 import type { ParsedReferences, WaitFor } from '../plan/target.ts'
 import type { RunInputs } from '../run/run-plan.ts'
 import { checkInputs } from '../run/start-run.ts'
-import { type Arguments, inputFlags } from './arguments.ts'
+import { type Arguments, inputFlags, referenceFlags } from './arguments.ts'
 import { type CommandContext, cancelledCode, connectionOptions, endWithMistakes } from './output.ts'
 
 /* Reads the inputs and references of a command line. */
@@ -165,20 +165,24 @@ export function readReferences(
   const { references, flags } = args
   const ofArguments = references.flatMap((words) => (isStdin(words) ? textLines(stdin, 'stdin') : argumentLine(words)))
   const lines = [...ofArguments, ...textLines(flags.get('resources') ?? '', 'resources')]
-  const { waitFor, mistakes, shared } = readSharedFlags(args)
+  const mistakes: Mistake[] = []
+  const addMistakeFor = (name: string) => (message: string) =>
+    void mistakes.push({ input: flagAsWritten(args, name), message })
+  const shared = new Map([...flags].filter(([name]) => referenceFlags.some((flag) => flag.name === name)))
+  const { waitFor, revisions } = readFlagValues(shared, addMistakeFor(shared.has('for') ? 'for' : 'revision'))
+  const selecting = ['selector', 'all'].find((flag) => shared.has(flag)) ?? ''
+  const selector = readSelector(shared, addMistakeFor(selecting))
   const parsed = parseReferenceLines(lines, 'REFERENCE', {
     alone: !isOptional,
-    sharedFlags: shared,
+    shared: { waitFor, revisions, selector },
     acceptedFlags: args.referenceOptions,
   })
   const named = parsed.references.find(({ exclude, name }) => !exclude && name !== undefined)
   const what = named === undefined ? hasManifests && 'an object of a manifest' : describePlace(named.place)
-  const select = ['selector', 'all'].find((flag) => args.referenceFlags.has(flag))
-  if (select !== undefined && what)
-    mistakes.push({
-      input: flagAsWritten(args, select),
-      message: `It stands for all references, and ${what} has a name. Remove it, or write it with its kind, in quotes: 'deployments -l app=shop'; several kinds have commas: deploy,sts.`,
-    })
+  if (selecting !== '' && what)
+    addMistakeFor(selecting)(
+      `It stands for all references, and ${what} has a name. Remove it, or write it with its kind, in quotes: 'deployments -l app=shop'; several kinds have commas: deploy,sts.`,
+    )
   return { text: lines.map(({ text }) => text).join('\n'), parsed, waitFor, mistakes }
 }
 
@@ -191,21 +195,4 @@ function argumentLine(words: readonly string[]): ReferenceLine {
 
 function textLines(text: string, input: string): ReferenceLine[] {
   return text === '' ? [] : splitReferenceLines(text.replace(/\r?\n$/, ''), input)
-}
-
-/** Reads the flags that all references share. `--for` applies to the objects of manifests too. */
-function readSharedFlags(args: Pick<Arguments, 'referenceFlags' | 'writtenFlags'>) {
-  const shared = new Map(args.referenceFlags)
-  const mistakes: Mistake[] = []
-  const addMistakeFor = (name: string) => (message: string) =>
-    void mistakes.push({ input: flagAsWritten(args, name), message })
-  const { waitFor } = readFlagValues(shared, addMistakeFor(shared.has('for') ? 'for' : 'revision'))
-  if (waitFor === undefined) shared.delete('for')
-  // The flag is removed, so that the mistake is not reported again for each reference.
-  if (mistakes.length > 0) shared.delete('revision')
-  const before = mistakes.length
-  readSelector(shared, addMistakeFor(shared.has('selector') ? 'selector' : 'all'))
-  // `--all` is added, so that a kind without a name is not reported as a second mistake.
-  if (mistakes.length > before) shared.set('all', 'true').delete('selector')
-  return { waitFor, mistakes, shared }
 }

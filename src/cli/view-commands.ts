@@ -135,11 +135,11 @@ export function why(args: Arguments, context: CommandContext): Promise<number> {
 }
 
 /** Returns a function that finds all objects of the namespace (or of all namespaces), if the user names none. */
-function createNamespaceFinder({ flags, referenceFlags }: Arguments): RunOptions['findReferences'] {
+function createNamespaceFinder({ flags }: Arguments): RunOptions['findReferences'] {
   const slots = new Semaphore(releaseListsAtOnce)
   return async (cluster, kinds) => {
     const namespace = flags.has('all-namespaces') ? undefined : cluster.namespace
-    const scope = { namespace, labelSelector: referenceFlags.get('selector') }
+    const scope = { namespace, labelSelector: flags.get('selector') }
     const list = (request: WatchRequest) =>
       slots.run(() => cluster.tryListObjects(request, request.labelSelector !== undefined))
     const events = list({ ...eventKind, namespace })

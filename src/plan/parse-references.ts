@@ -9,7 +9,7 @@ import {
   recognizeForeignOutput,
   splitWords,
 } from './kubectl-output.ts'
-import { type Flags, readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
+import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './target.ts'
 
 /* Reads references to targets, like `deployment/web`, from the input `resources` or the command line. */
@@ -59,13 +59,16 @@ export interface ReferenceLine {
   readonly words?: readonly string[]
 }
 
+/** Options for all references. The selector applies to a kind alone, and is empty for `--all`. */
+export type SharedOptions = Pick<Reference, 'waitFor' | 'revisions' | 'selector'>
+
 interface ParseOptions {
   /** Whether this is the only source of references. Then at least one reference is required. */
   readonly alone?: boolean
   /** The message for a text without references. */
   readonly emptyMessage?: string
-  /** Flags for all references. A reference's own flag has priority. Excludes do not get these flags. */
-  readonly sharedFlags?: Flags
+  /** What all references await and select. A reference's own flags have priority. Excludes do not get these values. */
+  readonly shared?: SharedOptions
   /** The flags that a line may contain. By default, all flags of a reference. */
   readonly acceptedFlags?: readonly string[]
 }
@@ -135,7 +138,7 @@ function parseReferenceWords(
   words: readonly string[],
   place: Place,
   addMistake: AddMistake,
-  { sharedFlags = new Map(), acceptedFlags }: Pick<ParseOptions, 'sharedFlags' | 'acceptedFlags'>,
+  { shared = {}, acceptedFlags }: Pick<ParseOptions, 'shared' | 'acceptedFlags'>,
 ): Reference[] {
   if (words.length > maxNamedObjects) {
     addMistake(tooManyReferences)
@@ -151,11 +154,10 @@ function parseReferenceWords(
     hasMistake = true
     addMistake(message)
   }
-  const { words: named, flags: own } = splitFlags(args, addFlagMistake)
-  for (const name of own.keys())
+  const { words: named, flags } = splitFlags(args, addFlagMistake)
+  for (const name of flags.keys())
     if (acceptedFlags?.includes(name) === false)
       addMistake(`This command does not take --${name}. --help lists its flags.`)
-  const flags = exclude ? own : withSharedFlags(own, named, sharedFlags)
   const joined = named.find((word, index) => /\s-/.test(word) || (index === 0 && /^[^/]*\s/.test(word)))
   if (joined !== undefined) {
     const written = exclude && joined === named[0] ? `!${joined}` : joined
@@ -166,21 +168,19 @@ function parseReferenceWords(
     return []
   }
   const values = readFlagValues(flags, addFlagMistake)
-  const { waitFor, revisions = [], clocks } = values
-  if (exclude && (waitFor !== undefined || revisions.length > 0 || Object.keys(clocks).length > 0))
+  const { waitFor, revisions, clocks } = values
+  if (exclude && (waitFor !== undefined || revisions?.length || Object.keys(clocks).length > 0))
     addFlagMistake('An excluded resource takes no --for, no --revision and no clocks. Leave them out.')
-  const selector = readSelector(flags, addFlagMistake)
+  const defaults: SharedOptions = exclude ? {} : shared
+  const isKind = named.length === 1 && named[0]?.includes('/') === false
+  const selector = readSelector(flags, addFlagMistake) ?? (isKind ? defaults.selector : undefined)
+  const awaited = waitFor === undefined && revisions === undefined ? defaults : values
   // If a flag has a mistake, other mistakes are not reported: a missing word may be the value of the flag.
   const resources = readResourceArguments(named, selector, hasMistake ? () => {} : addMistake)
-  return resources.map((resource) => ({ place, exclude, ...resource, ...values }))
-}
-
-/** Adds the shared flags to the flags of a reference. `-l` and `--all` are added only if the reference is a kind alone. */
-function withSharedFlags(flags: Flags, [first, ...names]: readonly string[], shared: Flags): Flags {
-  if (first === undefined) return flags
-  const selects = !flags.has('selector') && !flags.has('all') && names.length === 0 && !first.includes('/')
-  const added = [...shared].filter(([name]) => name === 'for' || name === 'revision' || selects)
-  return new Map([...added, ...flags])
+  return resources.map((resource) => ({
+    ...{ place, exclude, ...resource, ...values, waitFor: awaited.waitFor },
+    ...(awaited.revisions && { revisions: awaited.revisions }),
+  }))
 }
 
 /** A resource in an argument: a kind, with a name or a selector. */

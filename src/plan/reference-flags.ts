@@ -28,13 +28,41 @@ export type FlagOptions = Readonly<
   Record<string, { readonly type: 'boolean' | 'string'; readonly short?: string; readonly multiple?: boolean }>
 >
 
+/** A flag or another word among arguments. */
+export interface Argument {
+  readonly index: number
+  /** The name of the flag; undefined for another word. */
+  readonly name: string | undefined
+  /** The word, or the flag as the user wrote it, without its value. */
+  readonly written: string
+  readonly value?: string | undefined
+  /** Whether the value follows an equals sign. */
+  readonly isInline?: boolean
+}
+
+/** Reads arguments, in which flags may be at any place, like kubectl. */
+export function splitArguments(args: readonly string[], options: FlagOptions): Argument[] {
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true })
+  return tokens.flatMap((token): Argument[] => {
+    const { index } = token
+    if (token.kind === 'positional') return [{ index, name: undefined, written: token.value }]
+    if (token.kind !== 'option') return []
+    const { name, rawName, inlineValue: isInline = false } = token
+    // `parseArgs` reads an unknown `-web` as three flags.
+    const [written = ''] = Object.hasOwn(options, name) ? [rawName] : (args[index] ?? rawName).split('=', 1)
+    // As in kubectl, `-n=shop` means `-n shop`.
+    const value = isInline && !rawName.startsWith('--') ? token.value?.replace(/^=/, '') : token.value
+    return [{ index, name, written, value, isInline }]
+  })
+}
+
 /**
- * Separates flags from other words, in any order, like kubectl.
+ * Separates flags from other words.
  * @param options the valid flags; by default, the flags of a reference
  * @param owner the thing that has the flags, for messages: `reference`
  */
 export function splitFlags(
-  args: string[],
+  args: readonly string[],
   addMistake: AddMistake,
   options: FlagOptions = flagOptions,
   owner = 'reference',
@@ -42,15 +70,20 @@ export function splitFlags(
   const words: string[] = []
   const flags = new Map<string, string>()
   const unknown = new Set<string>()
-  const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true })
-  for (const token of tokens) {
-    if (token.kind === 'positional') words.push(token.value)
-    if (token.kind !== 'option') continue
-
-    const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined
-    // `parseArgs` reads `-web` as three flags. The message quotes the word as written.
-    if (option === undefined) unknown.add((args[token.index] ?? token.rawName).split('=', 1)[0] ?? '')
-    else readFlag(token, option, flags, addMistake)
+  for (const { name, written, value } of splitArguments(args, options)) {
+    if (name === undefined) {
+      words.push(written)
+      continue
+    }
+    const option = Object.hasOwn(options, name) ? options[name] : undefined
+    const earlier = flags.get(name)
+    if (option === undefined) unknown.add(written)
+    else if (option.type === 'boolean') {
+      if (value === undefined) flags.set(name, '')
+      else addMistake(`${written} takes no value. Leave out ${quote(`=${value}`)}.`)
+    } else if (value === undefined || value === '') addMistake(`${written} has no value.`)
+    else if (earlier !== undefined && !option.multiple) addMistake(`--${name} is given twice. Keep one of them.`)
+    else flags.set(name, earlier === undefined ? value : `${earlier}\n${value}`)
   }
   const known = Object.keys(options)
   for (const flag of unknown) {
@@ -58,36 +91,6 @@ export function splitFlags(
     addMistake(`${quote(flag)} is not a flag of a ${owner}.${hint}`)
   }
   return { words, flags }
-}
-
-interface FlagToken {
-  readonly name: string
-  readonly rawName: string
-  readonly value?: string | undefined
-  readonly inlineValue?: boolean | undefined
-}
-
-/** Adds the value of a valid flag, or a mistake. */
-function readFlag(
-  { name, rawName, ...written }: FlagToken,
-  { type, multiple }: FlagOptions[string],
-  flags: Map<string, string>,
-  addMistake: AddMistake,
-): void {
-  // As in kubectl, `-n=shop` means `-n shop`.
-  const inlineShort = written.inlineValue === true && !rawName.startsWith('--')
-  const value = inlineShort ? written.value?.replace(/^=/, '') : written.value
-  const earlier = flags.get(name)
-  if (type === 'boolean') {
-    if (value === undefined) flags.set(name, '')
-    else addMistake(`${rawName} takes no value. Leave out ${quote(`=${value}`)}.`)
-  } else if (value === undefined || value === '') {
-    addMistake(`${rawName} has no value.`)
-  } else if (earlier !== undefined && !multiple) {
-    addMistake(`--${name} is given twice. Keep one of them.`)
-  } else {
-    flags.set(name, earlier === undefined ? value : `${earlier}\n${value}`)
-  }
 }
 
 /** Parses the values of the flags. The value of an absent or invalid flag is undefined. */

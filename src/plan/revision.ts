@@ -28,10 +28,6 @@ export function isRevisionKind({ apiVersion, kind }: KindName): boolean {
 }
 
 /** Matches names that move to each new commit. An operator may report such a name while it deploys an older commit. */
-/** Matches names that move to each new commit. An operator may report such a name while it deploys an older commit. */
-/**
- * Matches names that move to each new commit. An operator may report such a name while it deploys an older commit.
- */
 const movingNames = /^(?:HEAD|main|master|develop|trunk|latest|refs\/heads\/.*)$/
 
 /** Reads the value of `--revision`: `REV`, or `SOURCE=REV`. */
