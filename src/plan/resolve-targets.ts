@@ -77,40 +77,27 @@ export async function matchSelections(
 ): Promise<NamesOf> {
   const names = new Map<string, readonly string[]>()
   const namesOf: NamesOf = (selection) => names.get(JSON.stringify(selection)) ?? []
-  /** Lists the matches again. Returns whether their number changed since the previous list. */
-  const refreshMatches = async (requests: readonly Selection[]) => {
-    const changes = await Promise.all(
-      requests.map(async (request) => {
-        const found = await list(request)
-        const isChanged = found.length !== namesOf(request).length
-        names.set(JSON.stringify(request), found)
-        return isChanged
-      }),
-    )
-    return changes.includes(true)
-  }
-  await refreshMatches(selections)
+  const listAll = (requests: readonly Selection[]) =>
+    Promise.all(requests.map(async (request) => names.set(JSON.stringify(request), await list(request))))
+  await listAll(selections)
   if (wait === undefined) return namesOf
   const { inputs, clock, signal, onWaiting } = wait
-  const lines = [...groupByWrittenSelector(resolved).values()].filter(
-    (entries) =>
-      entries[0]?.reference.waitFor?.type !== 'delete' &&
-      entries.every((entry) => namesOf(listRequest(entry)).length === 0),
+  const isUnmatched = (line: SelectingLine) => line.every((entry) => namesOf(listRequest(entry)).length === 0)
+  const waiting = groupByWrittenSelector(resolved).filter(
+    (line) => line[0].reference.waitFor?.type !== 'delete' && isUnmatched(line),
   )
-  const waiting = lines.map((entries) => ({ entries, requests: entries.map(listRequest) }))
+  const requests = waiting.flatMap((line) => line.map(listRequest))
+  const matchCount = () => requests.reduce((sum, request) => sum + namesOf(request).length, 0)
   const startedAt = clock.now()
   let changedAt = Number.NEGATIVE_INFINITY
-  const isStillWaiting = ({ entries: [first], requests }: (typeof waiting)[number]) =>
-    first !== undefined &&
-    requests.every((request) => namesOf(request).length === 0) &&
-    clock.now() - startedAt < matchLimitMs(first.reference, inputs)
-  if (waiting.some(isStillWaiting))
-    onWaiting([
-      ...new Set(waiting.flatMap(({ entries }) => entries.map((entry) => displayName(createDraft(entry, '').target)))),
-    ])
-  while ((waiting.some(isStillWaiting) || clock.now() - changedAt < selectorCompleteMs) && !signal.aborted) {
+  const isAnyWaiting = () =>
+    waiting.some((line) => isUnmatched(line) && clock.now() - startedAt < matchLimitMs(line[0].reference, inputs))
+  if (isAnyWaiting()) onWaiting([...new Set(waiting.flat().map((entry) => displayName(createDraft(entry, '').target)))])
+  while ((isAnyWaiting() || clock.now() - changedAt < selectorCompleteMs) && !signal.aborted) {
     await sleep(clock, selectorPollMs, signal)
-    if (await refreshMatches(waiting.flatMap(({ requests }) => requests))) changedAt = clock.now()
+    const before = matchCount()
+    await listAll(requests)
+    if (matchCount() !== before) changedAt = clock.now()
   }
   return namesOf
 }
@@ -155,7 +142,9 @@ export function resolveTargets(
     targets: kept.map(({ target }) => target),
     notices: createNotices(parsed, matched, drafts),
     annotations: [...skipped.flatMap(({ annotation }) => annotation ?? []), ...kept.flatMap(describeAnnotatedWait)],
-    manifests: new Map(kept.flatMap(({ target, manifest }) => (manifest ? [[nameKey(target), manifest]] : []))),
+    manifests: new Map(
+      kept.flatMap(({ target, reference: { manifest } }) => (manifest ? [[nameKey(target), manifest]] : [])),
+    ),
   }
 }
 
@@ -164,21 +153,20 @@ function collectDrafts(
   matched: readonly MatchedReference[],
   historyOf: (release: Release) => ReleaseHistory | undefined,
 ): ReadonlyMap<string, Draft> {
-  const asWritten = groupByWrittenSelector(matched)
+  const lineOf = new Map(groupByWrittenSelector(matched).flatMap((line) => line.map((entry) => [entry, line] as const)))
   const excludedReleases = new Set(
     matched.flatMap((entry) => (entry.reference.exclude && entry.release ? releaseKey(entry) : [])),
   )
   const drafts = matched.flatMap((entry): Draft[] => {
     const { names, reference, release } = entry
     if (reference.exclude) return []
-    const isMatched =
-      names.length > 0 || asWritten.get(writtenSelectorKey(entry))?.some((other) => other.names.length > 0)
-    // A selector without a match becomes a target without a name.
-    const all = isMatched || reference.waitFor?.type === 'delete' ? names : ['']
+    const isMatched = (lineOf.get(entry) ?? [entry]).some((other) => other.names.length > 0)
     const history = release && !excludedReleases.has(releaseKey(entry)) ? historyOf(release) : undefined
-    const revision = history && createRevisionDraft(entry, history, isMatched === true)
-    if (revision !== undefined && !isMatched) return [revision]
-    return [...(revision === undefined ? [] : [revision]), ...all.map((name) => createDraft(entry, name, history))]
+    const revision = history && createRevisionDraft(entry, history, isMatched)
+    // A selector without a match becomes a target without a name, unless Helm deploys its objects now.
+    const isOpen = !isMatched && reference.waitFor?.type !== 'delete'
+    const objects = isOpen ? (revision === undefined ? [''] : []) : names
+    return [...(revision === undefined ? [] : [revision]), ...objects.map((name) => createDraft(entry, name, history))]
   })
   const mistakes: MistakeWithReason[] = []
   const byKey = new Map<string, Draft>()
@@ -188,16 +176,15 @@ function collectDrafts(
   return byKey
 }
 
-/** Groups references by the selector that the user wrote: `deploy,sts -l app=web` has one reference for each kind. */
-function groupByWrittenSelector<T extends ResolvedReference>(matched: readonly T[]): ReadonlyMap<string, readonly T[]> {
-  const selecting = matched.filter(({ reference }) => reference.selector !== undefined && !reference.exclude)
-  return Map.groupBy(selecting, writtenSelectorKey)
+/** The references of a selector that the user wrote: `deploy,sts -l app=web` has one for each kind. */
+type SelectingLine<T extends ResolvedReference = ResolvedReference> = readonly [T, ...T[]]
+
+function groupByWrittenSelector<T extends ResolvedReference>(entries: readonly T[]): readonly SelectingLine<T>[] {
+  const selecting = entries.filter(({ reference }) => reference.selector !== undefined && !reference.exclude)
+  return [...Map.groupBy(selecting, writtenSelectorKey).values()] as unknown as readonly SelectingLine<T>[]
 }
 
-/**
- * The key of a selector that the user wrote. The key contains the line, and the Helm release, because a line may name
- * several releases. References of several kinds have the same key if they come from the same selector.
- */
+/** The key of a selector that the user wrote: the line, and the Helm release, because a line may name several. */
 function writtenSelectorKey({ reference, release }: ResolvedReference): string {
   return JSON.stringify([reference.place, release?.name])
 }
@@ -209,7 +196,7 @@ function excludedKeys(entry: MatchedReference): readonly string[] {
 }
 
 /** The manifest of a target, if it has the annotation `rollout-gate/for`. */
-function annotatedManifest({ manifest }: Draft): Manifest | undefined {
+function annotatedManifest({ reference: { manifest } }: Draft): Manifest | undefined {
   return manifest && annotationOf('for', manifest.object) !== undefined ? manifest : undefined
 }
 
@@ -237,7 +224,7 @@ function createNotices(
   return [
     ...parsed.skipped.map(({ place, why, text }) => `${describePlace(place)} is skipped (${why}): ${text}`),
     ...[...drafts.values()].flatMap(unusedWaitNotice),
-    ...[...groupByWrittenSelector(matched).values()].flatMap(unmatchedNotice),
+    ...groupByWrittenSelector(matched).flatMap(unmatchedNotice),
     ...matched.flatMap((entry) => {
       const { exclude, name, kind, place } = entry.reference
       if (!exclude || name === undefined || drafts.has(targetKey(createDraft(entry, name).target))) return []
@@ -277,29 +264,26 @@ function targetKey(target: Target): string {
   return `${nameKey(target)} ${target.selector ?? ''}`
 }
 
-/** A target from a single line. `combineDrafts` combines the drafts of several lines. */
+/** A target, and the reference that names or selects it. `combineDrafts` combines the drafts of several lines. */
 interface Draft {
   readonly target: Target
-  readonly place: Place
-  /** Whether the line contains the name of the target, not a selector. */
-  readonly byName: boolean
-  readonly manifest: Manifest | undefined
+  readonly reference: Reference
 }
 
 /** The target for the last revision of a release. Undefined if it is deployed and the release has other targets. */
 function createRevisionDraft(
-  { reference: { clocks, waitFor, place }, release }: ResolvedReference,
+  { reference, release }: ResolvedReference,
   history: ReleaseHistory,
   isMatched: boolean,
 ): Draft | undefined {
   const last = history.revisions.at(-1)
   const isOver = last === undefined || (isMatched && last.status === 'deployed') || last.status.startsWith('uninstall')
-  if (isOver || waitFor !== undefined || release === undefined) return undefined
+  if (isOver || reference.waitFor !== undefined || release === undefined) return undefined
   const { apiVersion, kind } = releaseKind
   const name = `${history.name}.v${last.number}`
   const { namespace } = history
-  const target = { apiVersion, kind, namespace, name, release: history, clocks, source: sourceOf(place) }
-  return { target, place, byName: false, manifest: undefined }
+  const { clocks, place } = reference
+  return { target: { apiVersion, kind, namespace, name, release: history, clocks, source: sourceOf(place) }, reference }
 }
 
 /**
@@ -312,7 +296,7 @@ function createDraft(
   name: string,
   history?: ReleaseHistory,
 ): Draft {
-  const { place, selector, clocks, waitFor, revisions, applied, hook, manifest } = reference
+  const { place, selector, clocks, waitFor, revisions, applied, hook } = reference
   const object = { ...kindNameOf(resource), namespace, name }
   const { apiVersion, kind } = releaseKind
   return {
@@ -329,9 +313,7 @@ function createDraft(
       ...(hook && { hook }),
       source: sourceOf(place),
     },
-    place,
-    byName: selector === undefined,
-    manifest,
+    reference,
   }
 }
 
@@ -342,41 +324,32 @@ function createDraft(
 function combineDrafts(first: Draft, further: readonly Draft[], mistakes: MistakeWithReason[]): Draft {
   if (further.length === 0) return first
   const drafts = [first, ...further]
-  const [ofManifest, ...duplicates] = drafts.filter(({ manifest }) => manifest !== undefined)
-  for (const { manifest } of duplicates)
-    if (manifest && ofManifest?.manifest)
-      mistakes.push({
-        input: manifest.file,
-        line: manifest.line,
-        message: describeDuplicate(manifest, ofManifest.manifest),
-      })
+  const [ofManifest, ...duplicates] = drafts.filter(({ reference }) => reference.manifest !== undefined)
+  const manifest = ofManifest?.reference.manifest
+  for (const { reference } of duplicates)
+    if (reference.manifest && manifest)
+      mistakes.push({ ...reference.place, message: describeDuplicate(reference.manifest, manifest) })
   // If the user names the object in a line, the annotation `rollout-gate/for` of its manifest has no effect.
-  const isWritten = drafts.some(({ byName, manifest, target }) => byName && !manifest && !target.applied)
-  const flagsOf = ({ manifest, target: { clocks, waitFor, revisions } }: Draft) => ({
+  const isWritten = drafts.some(
+    ({ reference: { selector, manifest, applied } }) => selector === undefined && !manifest && !applied,
+  )
+  const flagsOf = ({ reference: { manifest, clocks, waitFor, revisions } }: Draft) => ({
     clocks,
     waitFor: manifest && isWritten ? undefined : waitFor,
     ...(revisions && { revisions }),
   })
   const withFlags = drafts.filter((draft) => JSON.stringify(flagsOf(draft)) !== '{"clocks":{}}')
-  const named = withFlags.filter(({ byName }) => byName)
+  const named = withFlags.filter(({ reference }) => reference.selector === undefined)
   const [chosen = first, ...others] = named.length > 0 ? named : withFlags
   const other = others.find((draft) => !isDeepStrictEqual(flagsOf(draft), flagsOf(chosen)))
   if (other !== undefined) {
-    const message = `${displayName(first.target)} is named in ${describePlace(chosen.place)} too, with other flags. Write all of them in one line.`
-    mistakes.push({ ...other.place, message })
+    const message = `${displayName(first.target)} is named in ${describePlace(chosen.reference.place)} too, with other flags. Write all of them in one line.`
+    mistakes.push({ ...other.reference.place, message })
   }
-  const hook = ofManifest?.target.hook
-  return {
-    ...first,
-    manifest: ofManifest?.manifest,
-    target: {
-      ...first.target,
-      ...flagsOf(chosen),
-      ...(hook && { hook }),
-      applied: drafts.find(({ target }) => target.applied)?.target.applied,
-      source: (ofManifest ?? first).target.source,
-    },
-  }
+  const { reference, target } = ofManifest ?? first
+  const { hook, source } = target
+  const { applied } = drafts.find((draft) => draft.target.applied)?.target ?? {}
+  return { reference, target: { ...first.target, ...flagsOf(chosen), ...(hook && { hook }), applied, source } }
 }
 
 function sourceOf({ input, line }: Place): Source | undefined {
