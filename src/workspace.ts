@@ -53,7 +53,7 @@ export function isLinkedOutside(path: string, workspace: string): boolean {
 }
 
 /** Resolves symbolic links in a path. Its last parts need not exist, and links may be broken. */
-function realPath(path: string, links = 0): string {
+export function realPath(path: string, links = 0): string {
   try {
     return realpathSync(path)
   } catch {

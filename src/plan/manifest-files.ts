@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { writtenLines } from '../input-types.ts'
 import { maxManifestBytes, maxManifestFiles } from '../thresholds.ts'
-import { isInside, pathExists } from '../workspace.ts'
+import { isInside, pathExists, realPath } from '../workspace.ts'
 
 /* Finds and reads the files that the input `manifests` names. */
 
@@ -34,23 +34,28 @@ const manifestEnding = /\.(json|yaml|yml)$/
  */
 export function readManifestFiles(lines: string, workspace: string, input: string): FoundFiles {
   const mistakes: Mistake[] = []
-  const found = new Map<string, FilePath>()
-  const excludes: { readonly line: number; readonly text: string; readonly files: readonly FilePath[] }[] = []
+  /** The paths of the files, by their real paths: several links may lead to the same file. */
+  const found = new Map<string, string>()
+  const excludes: { readonly line: number; readonly text: string; readonly paths: readonly string[] }[] = []
   for (const { line, text } of writtenLines(lines)) {
     const addMistake: AddMistake = (message) => mistakes.push({ input, line, message })
-    const exclude = text.startsWith('!')
-    const pattern = exclude ? text.slice(1).trim() : text
-    const files = findFiles(pattern, workspace, exclude, exclude ? () => {} : addMistake)
-    if (exclude) excludes.push({ line, text, files })
-    else for (const file of files) if (!found.has(file.real)) found.set(file.real, file)
+    if (text.startsWith('!')) {
+      const { paths } = matchPaths(text.slice(1).trim(), workspace)
+      excludes.push({ line, text, paths: paths.filter(pathExists).map((path) => realPath(path)) })
+      continue
+    }
+    for (const path of findFiles(text, workspace, addMistake)) {
+      const real = realPath(path)
+      if (!found.has(real)) found.set(real, path)
+    }
     if (found.size > maxManifestFiles) {
       addMistake(`More than ${maxManifestFiles} files are named. Name fewer, or render them into one.`)
       return { files: [], unusedExcludes: [], mistakes }
     }
   }
 
-  const excluded = new Set(excludes.flatMap(({ files }) => files.map(({ real }) => real)))
-  const kept = [...found.values()].filter(({ real }) => !excluded.has(real))
+  const excluded = new Set(excludes.flatMap(({ paths }) => paths))
+  const kept = [...found].filter(([real]) => !withFolders(real).some((path) => excluded.has(path)))
   if (kept.length === 0 && mistakes.length === 0) {
     const message =
       found.size === 0
@@ -58,42 +63,37 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
         : 'Every file is also excluded with "!". Remove an exclude.'
     mistakes.push({ input, message })
   }
-  const files = kept.flatMap((file): ManifestFile[] => {
-    const name = displayPath(file.path, workspace)
-    const text = readTextFile(file.real, (message) => mistakes.push({ input: name, message }))
+  const files = kept.flatMap(([real, path]): ManifestFile[] => {
+    const name = displayPath(path, workspace)
+    const text = readTextFile(real, (message) => mistakes.push({ input: name, message }))
     return text === undefined ? [] : [{ name, text }]
   })
-  return {
-    files,
-    unusedExcludes: excludes.flatMap(({ line, text, files }) =>
-      files.some(({ real }) => found.has(real)) ? [] : [{ line, text }],
-    ),
-    mistakes,
-  }
+  const named = new Set([...found.keys()].flatMap(withFolders))
+  const unusedExcludes = excludes.filter(({ paths }) => !paths.some((path) => named.has(path)))
+  return { files, unusedExcludes: unusedExcludes.map(({ line, text }) => ({ line, text })), mistakes }
 }
 
-interface FilePath {
-  /** The absolute path, which may contain symbolic links. */
-  readonly path: string
-  /** The path with all symbolic links resolved. */
-  readonly real: string
+/** A path and all folders that contain it. */
+function withFolders(path: string): readonly string[] {
+  const folder = dirname(path)
+  return folder === path ? [path] : [path, ...withFolders(folder)]
+}
+
+/** The absolute paths that a line means. Only the paths of a glob are sure to exist. */
+function matchPaths(
+  pattern: string,
+  workspace: string,
+): { readonly paths: readonly string[]; readonly isGlob: boolean } {
+  const named = resolve(workspace, pattern)
+  if (pathExists(named) || !/[*?[{]/.test(pattern)) return { paths: [named], isGlob: false }
+  const matches = globSync(pattern, { cwd: workspace })
+  return { paths: matches.map((match) => resolve(workspace, match)).sort(), isGlob: true }
 }
 
 /** Finds the files that one line names. */
-function findFiles(
-  pattern: string,
-  workspace: string,
-  isRecursive: boolean,
-  addMistake: AddMistake,
-): readonly FilePath[] {
-  const named = resolve(workspace, pattern)
-  const isGlob = !pathExists(named) && /[*?[{]/.test(pattern)
-  const matches = isGlob
-    ? globSync(pattern, { cwd: workspace })
-        .map((match) => resolve(workspace, match))
-        .sort()
-    : [named]
-  if (matches.length === 0) {
+function findFiles(pattern: string, workspace: string, addMistake: AddMistake): readonly string[] {
+  const { paths, isGlob } = matchPaths(pattern, workspace)
+  if (paths.length === 0) {
     addMistake(`Nothing matches ${quote(pattern)} in the workspace.`)
     return []
   }
@@ -102,54 +102,47 @@ function findFiles(
     isClean = false
     addMistake(message)
   }
-  const walk: Walk = { files: [], folders: new Set(), isRecursive, addMistake: addPathMistake, workspace }
   // A pattern like k8s/** also matches files that are not manifests, so their extension must match.
   const isNamed = !isGlob || !pattern.endsWith('*')
-  for (const path of matches) {
-    if (pathExists(path)) visitPath(path, linkBoundary(path, workspace), isNamed ? 'named' : 'matched', walk)
-    else addPathMistake(explainMissing(pattern, path))
-  }
-  if (walk.files.length === 0 && isClean)
+  const files = paths.flatMap((path) => {
+    if (!pathExists(path)) addPathMistake(explainMissing(pattern, path))
+    else return filesAt(path, isNamed ? 'named' : 'matched', linkBoundary(path, workspace), workspace, addPathMistake)
+    return []
+  })
+  if (files.length === 0 && isClean)
     addMistake(
       `${quote(pattern)} contains no file that ends in .yaml, .yml or .json. For the files of its subfolders, write ${join(pattern, '**')}.`,
     )
-  return walk.files
+  return files
 }
 
-interface Walk {
-  readonly files: FilePath[]
-  /** The visited folders. Each folder is visited only once, because symbolic links may form a loop. */
-  readonly folders: Set<string>
-  readonly isRecursive: boolean
-  readonly addMistake: AddMistake
-  readonly workspace: string
-}
-
-/** Adds a file, or the files of a folder. `how`: a line names the path, a glob matches it, or a folder contains it. */
-function visitPath(path: string, boundary: string, how: 'named' | 'matched' | 'inside', walk: Walk): void {
-  const { files, folders, isRecursive, addMistake, workspace } = walk
+/** The file at a path, or the files of a folder. `how`: a line names the path, a glob matches it, or it is in a folder. */
+function filesAt(
+  path: string,
+  how: 'named' | 'matched' | 'in folder',
+  boundary: string,
+  workspace: string,
+  addMistake: AddMistake,
+): readonly string[] {
   const name = displayPath(path, workspace)
   try {
-    const real = realpathSync(path)
-    if (!isInside(boundary, real)) {
+    if (!isInside(boundary, realpathSync(path))) {
       addMistake(
         `${quote(name)} is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.`,
       )
-      return
+      return []
     }
-    const stats = statSync(real)
+    const stats = statSync(path)
+    if (stats.isFile()) return how === 'named' || manifestEnding.test(path) ? [path] : []
     if (stats.isDirectory()) {
-      if ((how === 'inside' && !isRecursive) || folders.has(real) || files.length > maxManifestFiles) return
-      folders.add(real)
-      for (const entry of readdirSync(path).sort()) visitPath(join(path, entry), boundary, 'inside', walk)
-    } else if (stats.isFile()) {
-      if (how === 'named' || manifestEnding.test(path)) files.push({ path, real })
-    } else if (how === 'named') {
-      addMistake(`${quote(name)} is neither a file nor a folder.`)
+      const entries = how === 'in folder' ? [] : readdirSync(path).sort()
+      return entries.flatMap((entry) => filesAt(join(path, entry), 'in folder', boundary, workspace, addMistake))
     }
+    if (how === 'named') addMistake(`${quote(name)} is neither a file nor a folder.`)
   } catch (error) {
     addMistake(`${quote(name)} cannot be read: ${explainReadError(error)}.`)
   }
+  return []
 }
 
 /** The folder that symbolic links must not leave: the workspace, or the folder of a path outside the workspace. */

@@ -1,6 +1,6 @@
 import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
 import { groupOf, type KindName } from '../cluster/objects.ts'
-import { type MistakeWithReason, throwMistakes } from '../errors.ts'
+import { type Mistake, throwMistakes } from '../errors.ts'
 import { releaseKind, type Selection } from './helm-release.ts'
 import { parseReferences } from './parse-references.ts'
 import { listRequest, noDefaults, type Resolution, type ResolvedReference, resolveReferences } from './resolve.ts'
@@ -37,14 +37,12 @@ export function resolveStreamLogs(
 ): Resolution {
   const parsed = { references, skipped: [], mistakes: [] }
   const resolution = resolveReferences(parsed, resources, { ...noDefaults, isInRelease: hasPods })
-  const podless = resolution.resolved.filter(({ resource }) => !hasPods(kindNameOf(resource)))
   throwMistakes(
-    podless.map(({ reference, resource: { kind } }) =>
-      createMistake(
-        reference,
-        `The gate watches no pods of a ${kind}. Name what runs them: job/NAME, deployment/NAME.`,
-      ),
-    ),
+    resolution.resolved.flatMap(({ reference: { place }, resource }) => {
+      if (hasPods(kindNameOf(resource))) return []
+      const message = `The gate watches no pods of a ${resource.kind}. Name what runs them: job/NAME, deployment/NAME.`
+      return [{ ...place, message }]
+    }),
   )
   return resolution
 }
@@ -60,26 +58,24 @@ export async function selectStreamedTargets(
   targets: readonly Target[],
   list: (request: Selection) => Promise<readonly string[]>,
 ): Promise<ReadonlySet<number>> {
-  const matches = new Map<ResolvedReference, readonly number[]>()
-  for (const entry of resolved) matches.set(entry, await matchingIndexes(entry, targets, list))
-  const indexesOf = (entry: ResolvedReference) => matches.get(entry) ?? []
-  const excluded = new Set(resolved.filter(({ reference }) => reference.exclude).flatMap(indexesOf))
-  const included = resolved.filter(({ reference }) => !reference.exclude)
+  const matched = await Promise.all(
+    resolved.map(async (entry) => ({ ...entry, indexes: await matchingIndexes(entry, targets, list) })),
+  )
+  const excluded = new Set(matched.flatMap(({ reference, indexes }) => (reference.exclude ? indexes : [])))
+  const included = matched.filter(({ reference }) => !reference.exclude)
   // A selector for several kinds, like `deploy,sts -l app=web`, needs a match for only one of the kinds.
   const together = Map.groupBy(included, ({ reference: { place, kind, name }, release }) =>
     JSON.stringify([place, ...(name === undefined ? [release?.name] : [kind, name])]),
   )
-  const mistakes: MistakeWithReason[] = []
-  for (const [first, ...others] of together.values())
-    if (first !== undefined && [first, ...others].flatMap(indexesOf).length === 0)
-      mistakes.push(createMistake(first.reference, explainNoMatch([first, ...others])))
+  const unmatched = [...together.values()].filter((entries) => entries.every(({ indexes }) => indexes.length === 0))
+  const mistakes = unmatched.flatMap(explainNoMatch)
   const selected = new Set<number>()
-  for (const entry of included) {
-    for (const index of indexesOf(entry)) {
+  for (const { reference, indexes } of included) {
+    for (const index of indexes) {
       if (excluded.has(index) || selected.has(index)) continue
       selected.add(index)
       const message = explainUnwatchedPods(targets[index] as Target)
-      if (message !== undefined) mistakes.push(createMistake(entry.reference, message))
+      if (message !== undefined) mistakes.push({ ...reference.place, message })
     }
   }
   throwMistakes(mistakes)
@@ -92,41 +88,37 @@ async function matchingIndexes(
   targets: readonly Target[],
   list: (request: Selection) => Promise<readonly string[]>,
 ): Promise<readonly number[]> {
-  const { name, selector } = entry.reference
-  const candidates = candidatesOf(entry, targets)
-  if (name !== undefined) return candidates.filter(([, target]) => target.name === name).map(([index]) => index)
-  if (selector === '') return candidates.map(([index]) => index)
+  const { reference, resource, release } = entry
+  const { name, selector } = reference
+  const candidates = [...targets.entries()].filter(
+    ([, target]) =>
+      ((target.kind === resource.kind && groupOf(target.apiVersion) === resource.group) ||
+        (target.kind === releaseKind.kind && target.name === release?.name)) &&
+      (reference.namespace === undefined || reference.namespace === target.namespace) &&
+      (name === undefined || target.name === name),
+  )
   const names = new Map<string, readonly string[]>()
-  for (const namespace of new Set(candidates.map(([, target]) => target.namespace ?? ''))) {
-    names.set(namespace, await list(listRequest({ ...entry, namespace })))
-  }
+  if (selector)
+    for (const namespace of new Set(candidates.map(([, target]) => target.namespace ?? '')))
+      names.set(namespace, await list(listRequest({ ...entry, namespace })))
   // A selector in `resources` without a match is a target too. An equal selector here matches this target.
-  return candidates
-    .filter(([, it]) => it.selector === selector || names.get(it.namespace ?? '')?.includes(it.name))
-    .map(([index]) => index)
-}
-
-/** The targets with the kind, Helm release and namespace of a reference, each with its index. */
-function candidatesOf(
-  { reference, resource, release }: ResolvedReference,
-  targets: readonly Target[],
-): (readonly [number, Target])[] {
-  return [...targets.entries()].filter(
-    ([, { apiVersion, kind, namespace, name }]) =>
-      ((kind === resource.kind && groupOf(apiVersion) === resource.group) ||
-        (kind === releaseKind.kind && name === release?.name)) &&
-      (reference.namespace === undefined || reference.namespace === namespace),
+  return candidates.flatMap(([index, target]) =>
+    !selector || target.selector === selector || names.get(target.namespace ?? '')?.includes(target.name)
+      ? [index]
+      : [],
   )
 }
 
-/** The message for a reference without a match. `entries`: the resolved references, one for each of its kinds. */
-function explainNoMatch(entries: readonly [ResolvedReference, ...ResolvedReference[]]): string {
-  const [{ reference, release }] = entries
-  const { name = release?.name ?? '', selector, namespace } = reference
+/** The mistake for a reference without a match. `entries`: the resolved references, one for each of its kinds. */
+function explainNoMatch(entries: readonly ResolvedReference[]): readonly Mistake[] {
+  const [first] = entries
+  if (first === undefined) return []
+  const { reference, release } = first
+  const { place, name = release?.name ?? '', selector, namespace } = reference
   const kind = [...new Set(entries.map((entry) => entry.reference.kind))].join(',')
   const where = namespace === undefined ? '' : ` in ${namespace}`
   const shown = displayName({ apiVersion: '', kind, name, selector })
-  return `${shown}${where} is not among the gated resources. Name it in resources, too.`
+  return [{ ...place, message: `${shown}${where} is not among the gated resources. Name it in resources, too.` }]
 }
 
 /** Explains why the pods of a target are not watched; undefined if the pods are watched. */
@@ -134,8 +126,4 @@ function explainUnwatchedPods(target: Target): string | undefined {
   const { kind, waitFor } = target
   if (waitFor === undefined || (kind === 'Pod' && waitFor.type !== 'delete')) return undefined
   return `${displayName(target)} has --for, so its pods are not watched. Leave --for out to judge the ${kind} by its own rules.`
-}
-
-function createMistake({ place }: Reference, message: string): MistakeWithReason {
-  return { ...place, message }
 }
