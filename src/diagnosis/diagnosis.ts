@@ -15,7 +15,7 @@ import {
 } from '../gate/run-record.ts'
 import { problemRecord } from '../gate/target-record.ts'
 import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
-import type { Plan } from '../plan/resolve-targets.ts'
+import type { Plan } from '../plan/resolve.ts'
 import { displayName, type Manifest, nameKey, type Target } from '../plan/target.ts'
 import type { PodReport } from '../reasons/pods.ts'
 import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'

@@ -9,7 +9,7 @@ import {
   describeDifference,
   findDriftedFields,
 } from '../plan/manifest-equality.ts'
-import type { Plan } from '../plan/resolve-targets.ts'
+import type { Plan } from '../plan/resolve.ts'
 import { displayName, type Manifest, nameKey, type Source, type Target } from '../plan/target.ts'
 import { maxDifferences } from '../thresholds.ts'
 

@@ -244,7 +244,7 @@ export function resolveCheckKinds(checks: Checks, resources: readonly ApiResourc
   }))
   const { resolved } = resolveReferences({ references, skipped: [], mistakes: [] }, resources, noDefaults)
   const httpChecks = checks.httpChecks.map((check, index) => {
-    const { resource } = resolved.find(({ reference }) => reference === references[index]) ?? {}
+    const [resource] = resolved.find(({ reference }) => reference === references[index])?.resources ?? []
     if (resource === undefined) return check
     return { ...check, reference: { ...check.reference, ...kindNameOf(resource) } }
   })

@@ -5,7 +5,7 @@ import type { Redactor } from '../cluster/redact.ts'
 import { durationToMs } from '../duration.ts'
 import { isBuiltIn } from './kinds.ts'
 import { wordSet } from './names.ts'
-import type { Plan } from './resolve-targets.ts'
+import type { Plan } from './resolve.ts'
 import { type ManifestObject, nameKey } from './target.ts'
 
 /*

@@ -207,7 +207,7 @@ function readResourceArguments(
   }
   return selector === undefined
     ? kinds.flatMap((kind) => names.map((name) => ({ kind, name })))
-    : kinds.map((kind) => ({ kind, selector }))
+    : [{ kind: types, selector }]
 }
 
 function explainInvalidArguments(

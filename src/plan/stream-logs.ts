@@ -37,13 +37,15 @@ export function resolveStreamLogs(
 ): Resolution {
   const parsed = { references, skipped: [], mistakes: [] }
   const resolution = resolveReferences(parsed, resources, { ...noDefaults, isInRelease: hasPods })
-  throwMistakes(
-    resolution.resolved.flatMap(({ reference: { place }, resource }) => {
-      if (hasPods(kindNameOf(resource))) return []
-      const message = `The gate watches no pods of a ${resource.kind}. Name what runs them: job/NAME, deployment/NAME.`
-      return [{ ...place, message }]
-    }),
+  const podless = resolution.resolved.flatMap(({ reference: { place }, resources }) =>
+    resources
+      .filter((resource) => !hasPods(kindNameOf(resource)))
+      .map(({ kind }) => {
+        const message = `The gate watches no pods of a ${kind}. Name what runs them: job/NAME, deployment/NAME.`
+        return { ...place, message }
+      }),
   )
+  throwMistakes(podless)
   return resolution
 }
 
@@ -63,12 +65,7 @@ export async function selectStreamedTargets(
   )
   const excluded = new Set(matched.flatMap(({ reference, indexes }) => (reference.exclude ? indexes : [])))
   const included = matched.filter(({ reference }) => !reference.exclude)
-  // A selector for several kinds, like `deploy,sts -l app=web`, needs a match for only one of the kinds.
-  const together = Map.groupBy(included, ({ reference: { place, kind, name }, release }) =>
-    JSON.stringify([place, ...(name === undefined ? [release?.name] : [kind, name])]),
-  )
-  const unmatched = [...together.values()].filter((entries) => entries.every(({ indexes }) => indexes.length === 0))
-  const mistakes = unmatched.flatMap(explainNoMatch)
+  const mistakes = included.filter(({ indexes }) => indexes.length === 0).map(explainNoMatch)
   const selected = new Set<number>()
   for (const { reference, indexes } of included) {
     for (const index of indexes) {
@@ -88,37 +85,38 @@ async function matchingIndexes(
   targets: readonly Target[],
   list: (request: Selection) => Promise<readonly string[]>,
 ): Promise<readonly number[]> {
-  const { reference, resource, release } = entry
+  const { reference, resources, release } = entry
   const { name, selector } = reference
-  const candidates = [...targets.entries()].filter(
-    ([, target]) =>
-      ((target.kind === resource.kind && groupOf(target.apiVersion) === resource.group) ||
-        (target.kind === releaseKind.kind && target.name === release?.name)) &&
-      (reference.namespace === undefined || reference.namespace === target.namespace) &&
-      (name === undefined || target.name === name),
+  const candidates = resources.flatMap((resource) =>
+    [...targets.entries()]
+      .filter(
+        ([, target]) =>
+          ((target.kind === resource.kind && groupOf(target.apiVersion) === resource.group) ||
+            (target.kind === releaseKind.kind && target.name === release?.name)) &&
+          (reference.namespace === undefined || reference.namespace === target.namespace) &&
+          (name === undefined || target.name === name),
+      )
+      .map(([index, target]) => ({
+        index,
+        target,
+        request: listRequest({ ...entry, namespace: target.namespace ?? '' }, resource),
+      })),
   )
+  const requests = new Map(candidates.map(({ request }) => [JSON.stringify(request), request]))
   const names = new Map<string, readonly string[]>()
-  if (selector)
-    for (const namespace of new Set(candidates.map(([, target]) => target.namespace ?? '')))
-      names.set(namespace, await list(listRequest({ ...entry, namespace })))
+  if (selector) for (const [key, request] of requests) names.set(key, await list(request))
   // A selector in `resources` without a match is a target too. An equal selector here matches this target.
-  return candidates.flatMap(([index, target]) =>
-    !selector || target.selector === selector || names.get(target.namespace ?? '')?.includes(target.name)
-      ? [index]
-      : [],
-  )
+  const isMatch = ({ target, request }: (typeof candidates)[number]) =>
+    !selector || target.selector === selector || names.get(JSON.stringify(request))?.includes(target.name)
+  return candidates.filter(isMatch).map(({ index }) => index)
 }
 
-/** The mistake for a reference without a match. `entries`: the resolved references, one for each of its kinds. */
-function explainNoMatch(entries: readonly ResolvedReference[]): readonly Mistake[] {
-  const [first] = entries
-  if (first === undefined) return []
-  const { reference, release } = first
-  const { place, name = release?.name ?? '', selector, namespace } = reference
-  const kind = [...new Set(entries.map((entry) => entry.reference.kind))].join(',')
+/** The mistake for a reference without a match. */
+function explainNoMatch({ reference, release }: ResolvedReference): Mistake {
+  const { place, kind, name = release?.name ?? '', selector, namespace } = reference
   const where = namespace === undefined ? '' : ` in ${namespace}`
   const shown = displayName({ apiVersion: '', kind, name, selector })
-  return [{ ...place, message: `${shown}${where} is not among the gated resources. Name it in resources, too.` }]
+  return { ...place, message: `${shown}${where} is not among the gated resources. Name it in resources, too.` }
 }
 
 /** Explains why the pods of a target are not watched; undefined if the pods are watched. */

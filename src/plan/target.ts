@@ -164,13 +164,13 @@ export function namespacesOf(targets: readonly Pick<Target, 'namespace'>[]): str
   return [...new Set(targets.flatMap(({ namespace }) => namespace ?? []))]
 }
 
-/** A kind with one name or selector, as the user wrote it. The kind is not yet resolved. */
+/** A kind with a name, or kinds with a selector, as the user wrote them. The kinds are not yet resolved. */
 export interface Reference {
   /** Where the user wrote the reference: a line of an input or file, or a command line argument, which has no line. */
   readonly place: Place
   /** Whether the line begins with `!`: then the objects are no targets, even if other references select them. */
   readonly exclude: boolean
-  /** The word for the kind, such as `deploy`, `Deployment` or `deployments.v1.apps`. */
+  /** The word for the kind, such as `deploy` or `deployments.v1.apps`. A selector may have several: `deploy,sts`. */
   readonly kind: string
   /** Exactly one of `name` and `selector` is set. */
   readonly name?: string

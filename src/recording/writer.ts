@@ -7,7 +7,7 @@ import type { FeedEvent } from '../cluster/feed.ts'
 import { redactTexts } from '../cluster/redact.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions } from '../inputs.ts'
-import type { Plan } from '../plan/resolve-targets.ts'
+import type { Plan } from '../plan/resolve.ts'
 import type { Target } from '../plan/target.ts'
 
 /* Writes a recording: its header and its events, redacted. */

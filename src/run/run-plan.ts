@@ -19,13 +19,16 @@ import {
   releaseKind,
 } from '../plan/helm-release.ts'
 import {
-  listRequest,
+  listRequests,
+  matchSelections,
   milestonesInReferences,
+  noPlan,
+  type Plan,
   type Resolution,
   type ResolvedReference,
   resolveReferences,
+  resolveTargets,
 } from '../plan/resolve.ts'
-import { matchSelections, noPlan, type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import { gitNameOf } from '../plan/revision.ts'
 import { resolveStreamLogs, selectStreamedTargets } from '../plan/stream-logs.ts'
 import { nameKey, type ParsedReferences, type Reference, type Target } from '../plan/target.ts'
@@ -145,7 +148,7 @@ export async function planTargets(
     const isAwaited = hasPendingRevision(history) || awaited.some((target) => isRevisionOf(target, release))
     return history && (isAwaited || inputs.awaitChangeMs === 0) ? historyUntilAwaited(history, awaited) : undefined
   }
-  const gatedKinds = [...new Set(resolution.resolved.map(({ resource }) => resource))]
+  const gatedKinds = [...new Set(resolution.resolved.flatMap(({ resources }) => resources))]
   const isPending = ({ reference: { exclude, waitFor }, release }: ResolvedReference) =>
     release !== undefined && !exclude && waitFor === undefined && hasPendingRevision(historyOf(release))
   const isAwaiting = purpose === 'gate' && awaited.length === 0 && resolution.resolved.some(isPending)
@@ -176,7 +179,9 @@ export async function planTargets(
 async function addGrants(error: unknown, { resolved }: Resolution, cluster: Cluster): Promise<unknown> {
   if (!(error instanceof UserError) || error.reason !== 'forbidden') return error
   const gated = resolved.filter(({ reference }) => !reference.exclude)
-  const requests = gated.map((entry) => ({ ...listRequest(entry), name: entry.reference.name }))
+  const requests = gated.flatMap((entry) =>
+    listRequests(entry).map((request) => ({ ...request, name: entry.reference.name })),
+  )
   const denied = await cluster.findDeniedAccess(gateRequests(requests))
   const access = denied.flatMap(({ message }) => parseDeniedAccess(message) ?? [])
   if (access.length === 0) return error

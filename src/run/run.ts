@@ -6,7 +6,7 @@ import { Gate } from '../gate/gate.ts'
 import { type EndedRunRecord, isEndedRecord, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
-import type { Plan } from '../plan/resolve-targets.ts'
+import type { Plan } from '../plan/resolve.ts'
 import type { RedactedOutput } from './redacted-output.ts'
 
 /* A run: passes the events of a cluster or recording to a gate, and returns its record. */
