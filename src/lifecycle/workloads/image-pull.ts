@@ -26,7 +26,7 @@ const patterns: readonly (readonly [PullReason, RegExp])[] = [
   ],
   [
     'image-pull-failed',
-    /no space left on device|read-only file system|(?:extract|register|unpack) (?:layer|image on snapshotter)|ApplyLayer|failed commit on ref|failed size validation|pull QPS exceeded/i,
+    /no space left on device|read-only file system|dial unix|(?:extract|register|unpack) (?:layer|image on snapshotter)|ApplyLayer|failed commit on ref|failed size validation|pull QPS exceeded/i,
   ],
   ['image-rate-limited', /too many requests|toomanyrequests|rate limit|quota exceeded/i],
   ...httpStatuses,
@@ -58,7 +58,7 @@ const maxMessageLength = 8_192
  * kubelet may also reword the error of the CRI (evalCRIPullErr, pkg/kubelet/images).
  */
 const kubeletPrefix =
-  /^(?:Failed to pull image "[^"]*": |Back-off pulling image "[^"]*"(?:: (?:ErrImagePull|RegistryUnavailable|SignatureValidationFailed))?(?:: )?)?(?:rpc error: code = \w+ desc = )?(?:(?:image pull failed for \S+ because the (?:registry is unavailable|signature validation failed)|RegistryUnavailable|SignatureValidationFailed): )?/i
+  /^(?:Failed to (?:pull|inspect) image "[^"]*": |Back-off pulling image "[^"]*"(?:: (?:ErrImagePull|RegistryUnavailable|SignatureValidationFailed))?(?:: )?)?(?:rpc error: code = \w+ desc = )?(?:(?:image pull failed for \S+ because the (?:registry is unavailable|signature validation failed)|RegistryUnavailable|SignatureValidationFailed): )?/i
 
 /** The first words of each error in a list of errors. */
 const aggregated =
@@ -95,14 +95,14 @@ function firstMatchingReason(table: typeof patterns, text: string): PullReason {
 /** The maximum number of quoted names that are removed from a message. */
 const maxNames = 50
 
-/** Media types, which are quoted as names are: they say what the node cannot read. */
-const mediaType = /^application\/[\w.+-]+$/
+/** Quoted texts that are no names: media types, which say what the node cannot read, and errors. */
+const quotedFact = /^application\/[\w.+-]+$|: /
 
 /** The message without quoted names: the name of an image may contain any word, such as `registry/denied/app:404`. */
 function withoutQuotedNames(message: string): string {
   const quoted = [...message.matchAll(/"([^"]+)"/g)]
     .map(([, name = '']) => name)
-    .filter((name) => name.length > 2 && !mediaType.test(name))
+    .filter((name) => name.length > 2 && !quotedFact.test(name))
   return [...new Set(quoted)]
     .slice(0, maxNames)
     .sort((a, b) => b.length - a.length)

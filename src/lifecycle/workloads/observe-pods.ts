@@ -72,8 +72,13 @@ export function withReportedRefusals(
   return refusals
 }
 
-/** The waiting reasons after a refused pull (pkg/kubelet/images, errors of cri-api). */
-const refusedStates: ReadonlySet<string> = new Set(['ErrImagePull', 'RegistryUnavailable', 'SignatureValidationFailed'])
+/** The waiting reasons after a refused pull or a failed look-up of the image (pkg/kubelet/images, errors of cri-api). */
+const refusedStates: ReadonlySet<string> = new Set([
+  'ErrImagePull',
+  'ImageInspectError',
+  'RegistryUnavailable',
+  'SignatureValidationFailed',
+])
 
 /** Whether a waiting reason means that a pull was refused. */
 export function isRefusedPullReason(reason = ''): boolean {
