@@ -57,9 +57,11 @@ function pullNotTriedProblem(container: ContainerView, reader: Reader): Problem 
 /**
  * Errors that also occur on a busy node, so they do not prove a failure. The runtime may still work on an earlier
  * attempt, often on a slow disk: containerd and CRI-O reserve the container's name until that attempt ends. Or the
- * kubelet has not read the Secrets and ConfigMaps yet (pkg/kubelet/util/manager).
+ * kubelet has not read the Secrets, ConfigMaps, Services or addresses of its node yet (pkg/kubelet/util/manager,
+ * pkg/kubelet/kubelet_pods.go).
  */
-const busyNode = /context deadline exceeded|\bis reserved\b|failed to sync \w+ cache/
+const busyNode =
+  /context deadline exceeded|\bis reserved\b|failed to sync \w+ cache|code = Unavailable|services have not yet been read|host IP unknown/
 
 /** When the kubelet first and last found that an object is missing, on the runner's clock. */
 interface MissingChecks {
