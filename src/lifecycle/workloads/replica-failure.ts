@@ -55,7 +55,7 @@ interface RefusalKind {
  * annotated.
  */
 const transientErrors =
-  /^(?:Internal error|Timeout\b|Operation cannot be fulfilled)|\btim(?:ed |e)out\b|deadline exceeded|\bEOF\b|dial tcp|connection (?:refused|reset|lost)|broken pipe|etcdserver|leader changed|unable to handle the request|too many requests|rate limit|temporarily unavailable|already exists|\bnot found\b|could not find|not yet ready|not synchronized|unable to find annotation|object is being deleted/i
+  /^(?:Internal error|Timeout\b|Unauthorized|Operation cannot be fulfilled)|an error on the server|time allotted|asked for the client to provide credentials|rpc error|\btim(?:ed |e)out\b|deadline exceeded|\bEOF\b|dial tcp|connection (?:refused|reset|lost)|broken pipe|etcdserver|leader changed|unable to handle the request|too many requests|rate limit|temporarily unavailable|already exists|\bnot found\b|could not find|not yet ready|not synchronized|unable to find annotation|object is being deleted/i
 
 /**
  * Why the API server refuses pods, by its message (`withoutPreamble`). The first match decides, because the message of
