@@ -25,6 +25,10 @@ export type ProbeAnswer =
         | 'no-grpc-server'
         | 'no-grpc-health'
         | 'connection-refused'
+        | 'connection-closed'
+        | 'command-timeout'
+        | 'redirects'
+        | 'requires-certificate'
         | 'timeout'
         | 'expects-tls'
         | 'expects-http2'
@@ -68,14 +72,18 @@ export function probeHint(kind: ProbeKind, { answer }: Partial<ProbeDetail>, wor
 function probeRequest(probe: Probe | undefined, answer: ProbeAnswer | undefined, spec: Container | undefined): string {
   if (probe === undefined) return 'Check what the probe asks.'
   const command = probe.exec?.command?.join(' ')
-  if (command !== undefined) return `The probe runs \`${command.replaceAll('`', '')}\`, which has to end with code 0.`
+  if (command !== undefined) {
+    const limit = `did not end within its timeoutSeconds of ${probe.timeoutSeconds ?? 1}`
+    const end = answer?.type === 'command-timeout' ? limit : 'has to end with code 0'
+    return `The probe runs \`${command.replaceAll('`', '')}\`, which ${end}.`
+  }
   const port = probe.httpGet?.port ?? probe.tcpSocket?.port ?? probe.grpc?.port
   const path = probe.httpGet === undefined ? '' : ` for ${probe.httpGet.path ?? '/'}`
-  // If a server answers with another protocol, the port is right, even if the container does not declare it.
-  const isWrongProtocol = answer?.type.startsWith('expects-') === true
+  // If a server answers, something listens on the port, even if the container does not declare the port.
+  const isUnanswered = ['connection-refused', 'no-grpc-server', 'timeout', undefined].includes(answer?.type)
   const ports = spec?.ports ?? []
   if (
-    !isWrongProtocol &&
+    isUnanswered &&
     ports.length > 0 &&
     !ports.some(({ containerPort, name }) => containerPort === port || name === port)
   ) {
@@ -112,6 +120,12 @@ function answerText(answer: ProbeAnswer | undefined, { timeoutSeconds = 1, httpG
       return `the app answers with the gRPC code ${answer.code}. Does it know the service that the probe names?`
     case 'connection-refused':
       return `nothing listens there. ${listen}`
+    case 'connection-closed':
+      return 'the app closes the connection without an answer.'
+    case 'redirects':
+      return 'the app redirects without end.'
+    case 'requires-certificate':
+      return 'the app requires a client certificate, and a probe has none: ask another port.'
     case 'timeout':
       return `no answer within its timeoutSeconds of ${timeoutSeconds}.`
     default:

@@ -112,6 +112,7 @@ export function probeFailure(message: string | undefined): Pick<ProbeDetail, 'fa
  * `\x15\x03` is a TLS alert: the server expects TLS. `\x00\x00` is a frame of HTTP/2.
  */
 const answers: readonly (readonly [RegExp, (word: string) => ProbeAnswer])[] = [
+  [/^command timed out/, () => ({ type: 'command-timeout' })],
   [/statuscode: (\d{3})/, (status) => ({ type: 'http-status', status: Number(status) })],
   [/malformed HTTP \w+ "\\x15\\x03/, () => ({ type: 'expects-tls' })],
   [/malformed HTTP \w+ "\\x00\\x00/, () => ({ type: 'expects-http2' })],
@@ -124,6 +125,9 @@ const answers: readonly (readonly [RegExp, (word: string) => ProbeAnswer])[] = [
   [/service unhealthy \(responded with "(\w+)"\)/, (status) => ({ type: 'grpc-status', status })],
   [/rpc error: code = (\w+)/, (code) => ({ type: 'grpc-error', code })],
   [/connection refused/, () => ({ type: 'connection-refused' })],
+  [/connection reset|: EOF$/, () => ({ type: 'connection-closed' })],
+  [/stopped after \d+ redirects/, () => ({ type: 'redirects' })],
+  [/remote error: tls: (?:bad certificate|certificate required)/, () => ({ type: 'requires-certificate' })],
   [/deadline exceeded|i\/o timeout|Client\.Timeout|did not complete within/, () => ({ type: 'timeout' })],
 ]
 
@@ -179,7 +183,8 @@ export function missingVolumeObject(message: string, { spec }: Pod): MissingObje
 
 /** Splits a message about a mount: `MountVolume.SetUp failed for volume "v" : secret "nope" not found`. */
 export function mountFailure(message: string): { volume?: string; message: string } {
-  const [, volume, why = message] = /^\w+\.\w+ failed for volume "([^"]+)" ?:\s*(.+)$/s.exec(message) ?? []
+  const [, volume, why = message] =
+    /^\w+\.\w+(?: initialization)? failed for volume "([^"]+)" ?:\s*(.+)$/s.exec(message) ?? []
   return { volume, message: setupError(why) }
 }
 
