@@ -7,14 +7,12 @@ import { objectProblemFields } from '../status-problems.ts'
 
 /* The backends of Ingresses and routes, and the addresses of load balancers. */
 
-/** Reasons of Events from the controllers of endpoints: they concern the pods of a Service, not its address. */
-const endpointEvent = /Endpoint/
+/** Reasons of Events that do not concern an address: of the controllers of endpoints, and of audits by Kyverno. */
+const otherEvent = /Endpoint|^PolicyViolation$/
 
 /** Why an object has no address: the message of the newest Warning about the object. */
 export function missingAddressReport(object: KubeObject, reader: Reader): string | undefined {
-  const last = reader
-    .events(object, ({ type, reason }) => type === 'Warning' && !endpointEvent.test(reason ?? ''))
-    .at(-1)
+  const last = reader.events(object, ({ type, reason }) => type === 'Warning' && !otherEvent.test(reason ?? '')).at(-1)
   return last && (last.message || last.reason)?.trim()
 }
 

@@ -11,8 +11,8 @@ import { type Backend, backendProblems } from './backend.ts'
 
 const group = 'gateway.networking.k8s.io'
 
-/** Conditions that must be True; `Scheduled` and `Ready` are older names (Gateway API 0.5). */
-const goodTypes = new Set(['Accepted', 'Programmed', 'ResolvedRefs', 'Ready', 'Scheduled'])
+/** Conditions that must be True; `Scheduled` and `Ready` are older names (Gateway API 0.5), `Reconciled` is GKE's. */
+const goodTypes = new Set(['Accepted', 'Programmed', 'ResolvedRefs', 'Ready', 'Scheduled', 'Reconciled'])
 /** Conditions that must not be True; `Detached` is the older opposite of Accepted. */
 const badTypes = new Set(['Conflicted', 'PartiallyInvalid', 'Detached'])
 

@@ -67,6 +67,8 @@ function ingressBackends({ spec = {} }: Ingress): readonly Backend[] {
   return [spec.defaultBackend, ...paths.map(({ backend }) => backend)].flatMap((backend) => {
     if (backend?.service === undefined) return []
     const { name: service = '', port } = backend.service
+    // The load balancer controllers of AWS and Alibaba: the name is that of an action in an annotation.
+    if (port?.name === 'use-annotation') return []
     return [{ service, port: port?.name ?? port?.number }]
   })
 }
