@@ -78,7 +78,8 @@ function statefulSetFacts(set: StatefulSet, reader: RuleReader): WorkloadFacts {
       ),
     ],
     isScale: isTemplateRolledOut(set) && old.length === 0,
-    isOrdered: spec.podManagementPolicy !== 'Parallel',
+    // An update replaces one pod after another even if the policy is Parallel (updateStatefulSet).
+    isOrdered: spec.podManagementPolicy !== 'Parallel' || examined.pods.old.length > 0,
   }
 }
 
