@@ -231,8 +231,6 @@ export const answerTimeoutMs = 10_000
 export const minRefreshMs = 10_000
 /** The maximum time limit of a refresh. */
 export const maxRefreshMs = 2 * 60_000
-/** The maximum duration that is assumed for a list that a refresh has interrupted: the list may never have ended. */
-export const maxPartialListMs = 15_000
 /** How long after `timeoutSeconds` the reflector itself ends a watch that the server has not ended. */
 export const watchOverdueMs = 10_000
 /** If a watch ends sooner than this without an event, the reflector waits: many new watches would be a load. */

@@ -96,10 +96,11 @@ export async function withTimeout<T>(
   timeoutMs: number,
   signals: readonly AbortSignal[],
   work: (signal: AbortSignal, extend: () => void) => Promise<T>,
+  createError: (limitMs: number) => ConnectionError = noAnswerError,
 ): Promise<T> {
   const late = new AbortController()
   const signal = AbortSignal.any([...signals, late.signal])
-  const expire = () => late.abort(noAnswerError(timeoutMs))
+  const expire = () => late.abort(createError(timeoutMs))
   let cancel = clock.after(timeoutMs, expire)
   const extend = () => {
     cancel()

@@ -11,23 +11,8 @@ import {
   type KindState,
   readServerVersion,
 } from './discovery.ts'
-import {
-  failureOf,
-  isForbidden,
-  isMethodNotSupported,
-  isNotFound,
-  isServerError,
-  isUnavailable,
-  notFoundError,
-} from './failures.ts'
-import {
-  type ApiResource,
-  type Failure,
-  findResource,
-  type Observation,
-  requestKey,
-  type WatchRequest,
-} from './feed.ts'
+import { failureOf, isForbidden, isMethodNotSupported, isNotFound, isServerError, notFoundError } from './failures.ts'
+import { type ApiResource, type Failure, findResource, requestKey, type WatchRequest } from './feed.ts'
 import { type Connection, retryInitialRequests } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
@@ -36,7 +21,7 @@ import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type L
 import type { KubeObject, ObjectName } from './objects.ts'
 import type { PodPort } from './port-forward.ts'
 import { Redactor } from './redact.ts'
-import { FirstLists, Reflector, type Sink, withoutResourceVersion } from './reflector.ts'
+import { FirstLists, Reflector, type Sink } from './reflector.ts'
 import { Secrets } from './secrets.ts'
 import { isSupersetOf } from './store.ts'
 
@@ -246,7 +231,20 @@ export class Cluster {
     const wide = this.#lists.find((each) => isSupersetOf(each.request, request))
     const watched = wide?.request ?? request
     if (this.#closed || this.#reflectors.has(requestKey(watched))) return
-    void this.#addReflector(watched, sink, { firstList: wide?.list }).run()
+    const reflector = new Reflector(watched, {
+      client: this.#client,
+      clock: this.#clock,
+      redactor: this.redactor,
+      path: () => this.#collectionPath(watched),
+      kindState: () => this.#kindState(watched),
+      sink,
+      isWatchedElsewhere: (object) => [...this.#reflectors.values()].some((other) => other.hasObject(object)),
+      firstLists: this.#firstLists,
+      isSingleCheck: this.#initial.isSingleCheck,
+      firstList: wide?.list,
+    })
+    this.#reflectors.set(requestKey(watched), reflector)
+    void reflector.run()
   }
 
   /** Lists watched objects again. Resolves once the sinks have received the differences, or the failure of a list. */
@@ -307,60 +305,6 @@ export class Cluster {
     this.#closed = true
     this.endWatches()
     this.#client.close()
-  }
-
-  #addReflector(
-    request: WatchRequest,
-    sink: Sink,
-    first: { readonly known?: KubeObject; readonly firstList?: List | undefined },
-  ): Reflector {
-    const reflector = new Reflector(request, {
-      client: this.#client,
-      clock: this.#clock,
-      redactor: this.redactor,
-      path: () => this.#collectionPath(request),
-      kindState: () => this.#kindState(request),
-      sink,
-      onUnmatched: (object) => this.#watchUnmatched(object, sink),
-      firstLists: this.#firstLists,
-      isSingleCheck: this.#initial.isSingleCheck,
-      ...first,
-    })
-    this.#reflectors.set(requestKey(request), reflector)
-    return reflector
-  }
-
-  /**
-   * If the labels of an object no longer match, a watch with a label selector reports the object as deleted
-   * (kubernetes.io/docs/reference/using-api/api-concepts, "watch"). So the object is watched by name until its
-   * deletion, unless another watch contains the object. Resolves once the sink has received the state of the object.
-   */
-  async #watchUnmatched(object: KubeObject, sink: Sink): Promise<void> {
-    if ([...this.#reflectors.values()].some((reflector) => reflector.hasObject(object))) return
-    const { apiVersion, kind, metadata } = object
-    const { name, namespace } = metadata
-    const request: WatchRequest = { apiVersion, kind, name, namespace }
-    const key = requestKey(request)
-    const reportDeletion = () => sink({ type: 'DELETED', object })
-    // A watch by name exists already and has reported the deletion.
-    if (this.#closed || this.#reflectors.has(key)) {
-      reportDeletion()
-      return
-    }
-    const report = (observation: Observation) => {
-      const isRefused = observation.type === 'ERROR' && !isUnavailable(observation)
-      if (isRefused) reportDeletion()
-      else if ('object' in observation) sink(observation)
-      if (isRefused || observation.type === 'DELETED') {
-        this.#reflectors.delete(key)
-        reflector.close()
-      }
-    }
-    // Without its resource version, the object differs from the object in the list, so the sink receives the change.
-    const reflector = this.#addReflector(request, report, { known: withoutResourceVersion(object) })
-    const answered = reflector.refresh()
-    void reflector.run()
-    await answered
   }
 
   /** The path of a request's collection. For an unknown kind, repeats discovery: the CRD may be new. */

@@ -1,8 +1,7 @@
-import { errorText } from '../errors.ts'
 import { answerTimeoutMs, maxListBytes, maxListPages, maxWatchLineBytes, watchSilenceMs } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import type { Clock } from './clock.ts'
-import { ApiError, ConnectionError, isExpired } from './failures.ts'
+import { ConnectionError, isExpired } from './failures.ts'
 import { helmRevisions, secretNames, type WatchRequest } from './feed.ts'
 import { isObject, type KindName, type KubeObject } from './objects.ts'
 
@@ -18,7 +17,6 @@ interface ListOptions {
   readonly signal?: AbortSignal
   /** Maximum time without a byte. */
   readonly silenceMs?: number
-  readonly onPage?: () => void
   /** Whether the server sends only metadata. By default only for `secretNames` and `helmRevisions`. */
   readonly metadataOnly?: boolean
 }
@@ -51,7 +49,7 @@ async function listPages(
   request: WatchRequest,
   redact: (object: KubeObject) => KubeObject,
   limit: number | undefined,
-  { onPage, metadataOnly, ...options }: ListOptions,
+  { metadataOnly, ...options }: ListOptions,
 ): Promise<List> {
   const items: KubeObject[] = []
   let continuation = ''
@@ -72,7 +70,6 @@ async function listPages(
       onBytes,
       accept: acceptHeader(request, 'list', metadataOnly),
     })
-    onPage?.()
     const { metadata, items: objects } = (page ?? {}) as { metadata?: Record<string, unknown>; items?: unknown }
     // `items` may be null: Go writes a nil slice as null.
     if (objects !== null && !Array.isArray(objects)) {
@@ -166,14 +163,10 @@ interface WatchOptions {
   readonly onBytes: () => void
 }
 
-/** The error of a watch whose connection broke after the watch was open. */
-export class BrokenWatchError extends Error {}
-
 /**
- * Yields the complete lines of one watch. Ends normally if the server ends the watch, the signal is aborted, or
- * `overdueMs` have passed. Throws a `BrokenWatchError` if an open connection breaks, and the original error if the
- * opening or the probe fails. Never hangs on a dead connection: the probe fails, or the watch ends after
- * `overdueMs`.
+ * Yields the complete lines of one watch. Ends normally if the server ends the watch, an open connection breaks, the
+ * signal is aborted, or `overdueMs` have passed. Throws if the opening or the probe fails. Never hangs on a dead
+ * connection: the probe fails, or the watch ends after `overdueMs`.
  */
 export async function* readWatchLines(options: WatchOptions): AsyncGenerator<Buffer> {
   const { client, clock, path, accept, signal, overdueMs, probe, onOpen, onBytes } = options
@@ -229,9 +222,7 @@ export async function* readWatchLines(options: WatchOptions): AsyncGenerator<Buf
     }
   } catch (error) {
     if (probeError !== undefined) throw probeError
-    if (ending.aborted) return
-    if (!isOpen || error instanceof ApiError || error instanceof ConnectionError) throw error
-    throw new BrokenWatchError(errorText(error))
+    if (!ending.aborted && (!isOpen || error instanceof ConnectionError)) throw error
   } finally {
     cancelSilence()
     cancelOverdue()

@@ -5,7 +5,6 @@ import {
   healthyWatchMs,
   listSilenceMs,
   maxFirstListDelayMs,
-  maxPartialListMs,
   maxRefreshMs,
   maxRetryAfterMs,
   maxWatchBackOffMs,
@@ -20,7 +19,7 @@ import {
   watchSpreadSeconds,
 } from '../thresholds.ts'
 import type { Client } from './client.ts'
-import { type Clock, sleep } from './clock.ts'
+import { type Clock, sleep, withTimeout } from './clock.ts'
 import { shareEqualParts } from './compact.ts'
 import type { KindState } from './discovery.ts'
 import {
@@ -39,7 +38,6 @@ import {
 import type { Observation, WatchRequest } from './feed.ts'
 import {
   acceptHeader,
-  BrokenWatchError,
   hasName,
   type List,
   listCollection,
@@ -63,15 +61,10 @@ interface ReflectorOptions {
   /** Returns whether the server serves the kind of the request. Rejects if the server does not answer. */
   readonly kindState: () => Promise<KindState>
   readonly sink: Sink
-  /**
-   * Called with an object that either was deleted or no longer matches the label selector. Reads the object to find
-   * out. Resolves once the sink has received the result.
-   */
-  readonly onUnmatched: (object: KubeObject) => Promise<void>
-  /** Delays the first watch until the first lists of all reflectors are complete. */
+  /** Returns whether another watch contains this object. */
+  readonly isWatchedElsewhere: (object: KubeObject) => boolean
+  /** Delays watches until the first lists of all reflectors are complete. */
   readonly firstLists?: FirstLists
-  /** An object that is known before the first list. If the list does not contain the object, it was deleted. */
-  readonly known?: KubeObject
   /** Whether the objects are listed once and not watched. */
   readonly isSingleCheck?: boolean | undefined
   /** The first list, if another function has already read it. Its objects are already redacted. */
@@ -93,39 +86,32 @@ export class Reflector {
   readonly #objects = new Map<string, KubeObject>()
   /** One object of each controller. To save memory, other objects of the controller share equal parts with it. */
   readonly #siblings = new Map<string, KubeObject>()
-  #endFirstList = () => {}
-  #isFirstWatch = true
   #isSynced = false
-  /** The resource version where the next watch starts. If undefined, a list is needed before. */
+  /** Whether a list is needed before the next watch. */
+  #needsList = true
+  /** The resource version of the last list or event, where the next watch starts. */
   #resourceVersion: string | undefined
-  /** The resource version of the last list or event. */
-  #latestVersion: string | undefined
   /** The HTTP status of the failure that was reported last. Undefined while requests succeed. */
   #reportedStatus: number | undefined
   /** When a request last succeeded. Before the first success, the time of the start. */
   #lastSuccessAt: number
+  /** How many attempts failed since the last list or healthy watch. */
   #failures = 0
   /** The duration of the last list. */
   #listMs = 0
-  /** Whether the last attempt failed because its resource version had expired. */
-  #wasExpired = false
   /** How many more lists replace the watch, before a watch is tried again. */
   #pollsLeft = 0
   /** How many watches in a row failed or ended at once. */
   #failedWatches = 0
+  /** Callbacks of the refreshes that wait for the next list. */
   #refreshes: (() => void)[] = []
-  /** Callbacks of refreshes whose list is complete or failed. Called once the pending reads have ended. */
-  #listed: (() => void)[] = []
-  /** Pending reads of objects that no longer match the selector. */
-  readonly #unmatched = new Set<Promise<void>>()
-  /** Aborted to end the present watch or pause, so that the next list starts at once. */
+  /** Aborted to end the present attempt or pause, so that the next list starts at once. */
   #interrupt = new AbortController()
 
   constructor(request: WatchRequest, options: ReflectorOptions) {
     this.#request = request
     this.#options = options
     this.#lastSuccessAt = options.clock.now()
-    if (options.known !== undefined) this.#objects.set(namespacedName(options.known), options.known)
   }
 
   /** Whether the known objects include this object with the same uid. */
@@ -137,87 +123,69 @@ export class Reflector {
 
   /** Runs until `close` is called, or in a single check until the first list is complete. Never rejects. */
   async run(): Promise<void> {
-    this.#endFirstList = this.#options.firstLists?.beginList() ?? this.#endFirstList
-    while (!this.#closing.signal.aborted) {
+    const { clock, firstLists, isSingleCheck } = this.#options
+    const endFirstList = firstLists?.beginList()
+    while (!this.#closing.signal.aborted && !(isSingleCheck && !this.#needsList)) {
+      const refreshes = this.#refreshes.splice(0)
+      this.#interrupt = new AbortController()
+      const { signal } = this.#interrupt
+      let pauseMs = 0
       try {
-        if (this.#resourceVersion === undefined || this.#refreshes.length > 0) await this.#list()
-        else if (this.#options.isSingleCheck) return
-        else if (this.#pollsLeft > 0) await this.#poll()
-        else await this.#watch()
+        if (this.#needsList || refreshes.length > 0) await this.#list(signal, refreshes.length > 0)
+        else pauseMs = await this.#watch(signal)
       } catch (error) {
-        if (!this.#closing.signal.aborted) await this.#recover(error)
+        if (!signal.aborted) pauseMs = await this.#handleFailure(error)
       }
+      endFirstList?.()
+      // If a newer refresh interrupted the list, the older refreshes wait for the next list too.
+      if (signal.aborted) this.#refreshes.push(...refreshes)
+      else for (const settle of refreshes) settle()
+      if (pauseMs > 0) await sleep(clock, pauseMs, signal)
     }
+    this.close()
   }
 
   close(): void {
     this.#closing.abort()
     this.#interrupt.abort()
-    for (const settle of [...this.#refreshes, ...this.#listed]) settle()
+    for (const settle of this.#refreshes) settle()
   }
 
   /** Interrupts the watch and lists again. Resolves once the sink has received the differences or the failure. */
   refresh(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#closing.signal.aborted) {
-        resolve()
-        return
-      }
       this.#refreshes.push(resolve)
       this.#interrupt.abort()
+      if (this.#closing.signal.aborted) resolve()
     })
   }
 
-  async #list(): Promise<void> {
-    // A refresh during this list interrupts the list and starts a new list.
-    const refreshes = this.#refreshes
-    this.#refreshes = []
-    const signal = this.#newInterruptSignal()
-    const { client, clock, path } = this.#options
-    const isSlow = this.#listMs > answerTimeoutMs / 2
-    const expectedMs = this.#isSynced ? 2 * this.#listMs : 0
-    const limitMs = Math.min(Math.max(expectedMs, minRefreshMs), maxRefreshMs)
-    const overdue = new AbortController()
-    const stop =
-      refreshes.length === 0 ? () => {} : clock.after(limitMs, () => overdue.abort(this.#listTimeoutError(limitMs)))
-    const lastSuccessAt = this.#lastSuccessAt
+  /** @param isRefresh whether a deadline waits for the list, so that its time is limited */
+  async #list(interrupt: AbortSignal, isRefresh: boolean): Promise<void> {
+    const { client, clock, path, firstList } = this.#options
     const begunAt = clock.now()
-    try {
-      // The connection may be slow or dead, so failed lists alternate between a long and a short limit.
-      const usesShortLimit = (refreshes.length > 0 && !isSlow) || this.#failures % 2 === 1
-      const list =
-        this.#options.firstList ??
-        (await listCollection(client, await path(), this.#request, (object) => this.#redactAndShare(object), {
-          signal: AbortSignal.any([signal, overdue.signal]),
-          silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
-          onPage: () => this.#recordSuccess(),
-        }))
-      // After a restore from a backup, the server's versions are lower than known versions. So the versions are
-      // removed: objects without a version always replace known objects.
-      const isRestored = isLowerResourceVersion(list.resourceVersion, this.#latestVersion)
-      this.#reportDifferences(isRestored ? list.items.map(withoutResourceVersion) : list.items)
-      this.#resourceVersion = list.resourceVersion
-      this.#latestVersion = list.resourceVersion
-      this.#listMs = clock.now() - begunAt
-      if (this.#pollsLeft > 0) this.#failures = 0
-      this.#reportRecovery()
-      if (!this.#isSynced) this.#options.sink({ type: 'SYNCED', ...this.#request })
-      this.#isSynced = true
-    } catch (error) {
-      if (overdue.signal.aborted) this.#listMs = 0
-      // The pages of a list that took too long, or of an interrupted first list, do not count as a success.
-      if (overdue.signal.aborted || (signal.aborted && !this.#isSynced)) this.#lastSuccessAt = lastSuccessAt
-      if (!signal.aborted) throw error
-      const isHealthy = this.#reportedStatus === undefined
-      if (isHealthy) this.#listMs = Math.max(this.#listMs, Math.min(clock.now() - begunAt, maxPartialListMs))
-    } finally {
-      stop()
-      // If the list was interrupted, its refreshes wait for the next list.
-      if (signal.aborted && !this.#closing.signal.aborted) this.#refreshes.push(...refreshes)
-      else this.#listed.push(...refreshes)
-      this.#endFirstList()
-    }
-    await this.#resolveRefreshes()
+    const read = async (signal: AbortSignal) =>
+      listCollection(client, await path(), this.#request, (object) => this.#redactAndShare(object), {
+        signal,
+        // The connection may be slow or dead, so failed lists alternate between a long and a short limit.
+        silenceMs: this.#failures % 2 === 1 ? answerTimeoutMs : listSilenceMs,
+      })
+    const limitMs = Math.min(Math.max(2 * this.#listMs, minRefreshMs), maxRefreshMs)
+    const readInTime = () => withTimeout(clock, limitMs, [interrupt], read, () => this.#listTimeoutError(limitMs))
+    const list = firstList ?? (await (isRefresh ? readInTime() : read(interrupt)))
+    // After a restore from a backup, the server's versions are lower than known versions. So the versions are
+    // removed: objects without a version always replace known objects.
+    const isRestored = isLowerResourceVersion(list.resourceVersion, this.#resourceVersion)
+    this.#reportDifferences(isRestored ? list.items.map(withoutResourceVersion) : list.items)
+    this.#resourceVersion = list.resourceVersion
+    this.#needsList = false
+    this.#listMs = clock.now() - begunAt
+    this.#failures = 0
+    this.#recordSuccess()
+    if (this.#reportedStatus !== undefined) this.#options.sink({ type: 'ALIVE', ...this.#request })
+    this.#reportedStatus = undefined
+    if (!this.#isSynced) this.#options.sink({ type: 'SYNCED', ...this.#request })
+    this.#isSynced = true
   }
 
   #listTimeoutError(limitMs: number): ConnectionError {
@@ -225,29 +193,16 @@ export class Reflector {
     return new ConnectionError('ETIMEDOUT', `the list of ${kind} did not end within ${Math.round(limitMs / 1000)} s`)
   }
 
-  /** Resolves the refreshes whose list is complete or failed, once all pending reads have ended. */
-  async #resolveRefreshes(): Promise<void> {
-    const listed = this.#listed
-    this.#listed = []
-    if (listed.length === 0) return
-    await Promise.all(this.#unmatched)
-    for (const settle of listed) settle()
-  }
-
-  /** Waits before the next list. Lists replace a watch that is forbidden or fails. */
-  async #poll(): Promise<void> {
-    this.#pollsLeft -= 1
-    await this.#pause(watchForbiddenPollMs)
-    this.#resourceVersion = undefined
-  }
-
-  /** Runs one watch until its end. The next watch starts at the last resource version. */
-  async #watch(): Promise<void> {
+  /** Runs one watch until its end, or prepares a list that replaces it. Returns the pause before the next attempt. */
+  async #watch(signal: AbortSignal): Promise<number> {
+    if (this.#pollsLeft > 0) {
+      this.#pollsLeft -= 1
+      this.#needsList = true
+      return watchForbiddenPollMs
+    }
     const { clock, client, path, firstLists } = this.#options
-    const signal = this.#newInterruptSignal()
-    if (this.#isFirstWatch) await firstLists?.waitForLists(signal)
-    if (signal.aborted) return
-    this.#isFirstWatch = false
+    await firstLists?.waitForLists(signal)
+    if (signal.aborted) return 0
     // A random duration, so that the watches do not all end at the same time.
     const timeoutSeconds = minWatchSeconds + Math.floor(clock.random() * watchSpreadSeconds)
     let healthyFrom = Number.POSITIVE_INFINITY
@@ -282,27 +237,25 @@ export class Reflector {
     } catch (error) {
       if (isForbidden(error) || isMethodNotSupported(error)) {
         this.#pollsLeft = pollsBetweenWatches
-        return
+        return 0
       }
-      if (isUnauthorized(error) || isExpired(error) || isNotFound(error)) throw error
+      if (isUnauthorized(error) || isNotFound(error)) throw error
       failure = error
-    } finally {
-      if (clock.now() >= healthyFrom) {
-        this.#failures = 0
-        this.#wasExpired = false
-      }
     }
-    if (signal.aborted) return
-    if (clock.now() >= healthyFrom) this.#failedWatches = 0
-    else this.#failedWatches += 1
-    const isBroken = failure !== undefined && !(failure instanceof BrokenWatchError)
-    if (this.#failedWatches > failedWatchesBeforePolls) {
-      // If lists still succeed, they replace the watch. Otherwise the next list reports the failure.
-      this.#pollsLeft = Math.min(this.#failedWatches - failedWatchesBeforePolls, pollsBetweenWatches)
-      this.#resourceVersion = undefined
-      await this.#pause(Math.min(retryAfterOf(failure), maxRetryAfterMs))
-    } else if (isBroken) throw failure
-    else if (failure !== undefined || this.#failedWatches > 0) await this.#pause(this.#nextBackOffMs())
+    const isHealthy = clock.now() >= healthyFrom
+    if (signal.aborted && !isHealthy) return 0
+    if (isHealthy) this.#failures = 0
+    this.#failedWatches = isHealthy ? 0 : this.#failedWatches + 1
+    // If lists still succeed, they replace the watch. Otherwise the next list reports the failure.
+    const isReplaced = this.#failedWatches > failedWatchesBeforePolls
+    if (isReplaced) this.#pollsLeft = Math.min(this.#failedWatches - failedWatchesBeforePolls, pollsBetweenWatches)
+    // An expired version is normal, because the server's history is limited.
+    if (isReplaced || isExpired(failure)) {
+      this.#needsList = true
+      return Math.min(retryAfterOf(failure), maxRetryAfterMs)
+    }
+    if (failure !== undefined) throw failure
+    return isHealthy ? 0 : this.#nextBackOffMs()
   }
 
   async #sendProbe(collection: string, signal: AbortSignal): Promise<void> {
@@ -346,7 +299,6 @@ export class Reflector {
       else this.#storeAndReport(compact)
     }
     this.#resourceVersion = resourceVersion
-    this.#latestVersion = resourceVersion
   }
 
   /** Reports the differences between a list and the known objects. A deletion contains the last known state. */
@@ -385,46 +337,33 @@ export class Reflector {
     this.#objects.delete(namespacedName(object))
     const controller = controllerUidOf(object) ?? ''
     if (this.#siblings.get(controller)?.metadata.uid === object.metadata.uid) this.#siblings.delete(controller)
-    // Without a deletionTimestamp, the object may still exist with other labels.
-    if (this.#request.labelSelector === undefined || object.metadata.deletionTimestamp !== undefined) {
-      this.#options.sink({ type: 'DELETED', object })
-      return
-    }
-    const reading = this.#options.onUnmatched(object).finally(() => this.#unmatched.delete(reading))
-    this.#unmatched.add(reading)
+    // Without a deletionTimestamp, the object may only have lost the labels that this watch selects.
+    const mayExist = this.#request.labelSelector !== undefined && object.metadata.deletionTimestamp === undefined
+    if (mayExist && this.#options.isWatchedElsewhere(object)) return
+    this.#options.sink({ type: 'DELETED', object })
   }
 
-  /** Reports a failed attempt, and waits before the next one. */
-  async #recover(failure: unknown): Promise<void> {
-    const isListing = this.#resourceVersion === undefined
-    // A list comes next: it reports the changes since the failure, and then the recovery.
-    this.#resourceVersion = undefined
-    if (isExpired(failure)) {
-      // An expired version is normal, because the server's history is limited. If versions expire twice in a row, the
-      // next attempt is delayed. If the second was a list, a failure is reported too.
-      if (this.#wasExpired && isListing) this.#reportFailure(new ConnectionError('EBADMSG', 'every list has expired'))
-      if (this.#wasExpired) await this.#pause(this.#nextBackOffMs())
-      this.#wasExpired = true
-      return
-    }
-    const { error, isKindGone } = await this.#explainNotFound(failure)
-    if (this.#closing.signal.aborted) return
+  /** Reports a failed attempt. Returns the pause before the next list. */
+  async #handleFailure(failure: unknown): Promise<number> {
+    // The next list reports the changes since the failure, and then the recovery.
+    this.#needsList = true
+    const { error, isKindGone } = await this.#findCause(failure)
+    if (this.#closing.signal.aborted) return 0
     // Without access, the present objects are unknown. After the next list, `SYNCED` is reported again.
     if (isForbidden(error)) this.#isSynced = false
     this.#reportFailure(error)
     // The deletion of a CRD deletes the objects of its kind. If no watch was open then, no event reported the
     // deletions.
     if (isKindGone) this.#reportDifferences([])
-    await this.#resolveRefreshes()
-    const retryAfterMs = Math.min(retryAfterOf(error), maxRetryAfterMs)
-    await this.#pause(Math.max(this.#pauseMsAfter(error), retryAfterMs))
+    return Math.max(this.#pauseMsAfter(error), Math.min(retryAfterOf(error), maxRetryAfterMs))
   }
 
   /**
    * Finds the cause of a 404. A proxy or a load balancer without a backend also answers with 404, so the kinds of the
    * server are read. If they cannot be read or contain the kind, the server counts as unavailable.
    */
-  async #explainNotFound(error: unknown): Promise<{ readonly error: unknown; readonly isKindGone?: boolean }> {
+  async #findCause(error: unknown): Promise<{ readonly error: unknown; readonly isKindGone?: boolean }> {
+    if (isExpired(error)) return { error: new ConnectionError('EBADMSG', 'every list has expired') }
     if (!isNotFound(error)) return { error }
     try {
       const state = await this.#options.kindState()
@@ -456,28 +395,11 @@ export class Reflector {
     this.#lastSuccessAt = this.#options.clock.now()
   }
 
-  #reportRecovery(): void {
-    if (this.#reportedStatus === undefined) return
-    this.#reportedStatus = undefined
-    this.#options.sink({ type: 'ALIVE', ...this.#request })
-  }
-
   /** The next delay, doubled with each failure, and random within ±50 % so that runners do not retry together. */
   #nextBackOffMs(): number {
     const delayMs = Math.min(maxWatchBackOffMs, minWatchBackOffMs * 2 ** this.#failures)
     this.#failures += 1
     return delayMs * (0.5 + this.#options.clock.random())
-  }
-
-  async #pause(delayMs: number): Promise<void> {
-    if (this.#refreshes.length > 0) return
-    await sleep(this.#options.clock, delayMs, this.#newInterruptSignal())
-  }
-
-  #newInterruptSignal(): AbortSignal {
-    this.#interrupt = new AbortController()
-    if (this.#closing.signal.aborted) this.#interrupt.abort()
-    return this.#interrupt.signal
   }
 }
 
@@ -491,7 +413,7 @@ function isLowerResourceVersion(version: string | undefined, latest: string | un
 }
 
 /** The object without its resource version, so that any version from the server replaces the object. */
-export function withoutResourceVersion(object: KubeObject): KubeObject {
+function withoutResourceVersion(object: KubeObject): KubeObject {
   const { resourceVersion: _, ...metadata } = object.metadata
   return { ...object, metadata }
 }

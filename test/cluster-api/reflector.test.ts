@@ -52,7 +52,6 @@ function follow({ server, clock, observed }: Setting, request: WatchRequest = po
     const resource = findResource(server.discovery.resources, servedKind(request))
     return resource ? collectionPath(resource, request.namespace) : '/apis/gone.example/v1/things'
   }
-  const onUnmatched = async (object: KubeObject) => observed.sink({ type: 'DELETED', object })
   const reflector = new Reflector(request, {
     client,
     clock,
@@ -60,7 +59,7 @@ function follow({ server, clock, observed }: Setting, request: WatchRequest = po
     path,
     kindState: async () => (findResource(server.discovery.resources, request) ? 'served' : 'gone'),
     sink: observed.sink,
-    onUnmatched,
+    isWatchedElsewhere: () => false,
   })
   const running = reflector.run()
   endings.push(async () => {
