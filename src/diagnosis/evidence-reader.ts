@@ -1,6 +1,6 @@
 import { awaitAtMost, type Clock, Semaphore } from '../cluster/clock.ts'
-import { failureOf, isForbidden, isMissing, isNotFound, isUnavailable } from '../cluster/failures.ts'
-import type { ContainerRef, Failure, FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
+import { failureOf, isForbidden, isNotFound } from '../cluster/failures.ts'
+import type { ContainerRef, Failure, FeedEvent, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
 import { isOfKind, isPodSubject, type KubeObject, nameOf, type ObjectName, type Pod } from '../cluster/objects.ts'
 import { errorText } from '../errors.ts'
@@ -90,7 +90,7 @@ export class EvidenceReader {
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
     const { basis, targets } = this.#gate.record()
-    if (basis?.denied !== undefined) this.#startRead('access', () => this.#checkAccess())
+    if (basis?.denied !== undefined) this.#startRead('access', () => this.#findDeniedAccess())
     for (const judged of targets) if (judged.outcome !== 'ready') this.#readEvidence(judged)
     await awaitAtMost(clock, limitMs, Promise.all(this.#pendingReads.map(({ reading }) => reading)))
     for (const { giveUp } of this.#pendingReads) giveUp(`no answer within ${limitMs / 1000} s`)
@@ -114,7 +114,7 @@ export class EvidenceReader {
     for (const node of nodes)
       if (facts.findNode(node) === undefined && facts.findFailure('Node', node) === undefined) this.#readNode(node)
     const namespace = explainingNamespace(judged, facts)
-    if (namespace !== undefined) this.#startRead(`namespace/${namespace}`, () => this.#readNamespace(namespace))
+    if (namespace !== undefined) this.#readNamespace(namespace)
   }
 
   /** Reads the logs of the present and the previous run of a container. */
@@ -124,75 +124,66 @@ export class EvidenceReader {
     const key = `${namespace}/${pod}/${uid}/${container.container}`
     if (!addWithinLimit(this.#containers, key, maxEvidenceContainers)) return
     for (const previous of [false, true]) {
-      const log = { ...container, previous }
-      const giveUp = (why: string) => this.#observe({ type: 'LOG', ...log, text: '', why })
-      this.#startRead(`${key}/${previous}`, () => this.#readLog(log, giveUp), giveUp)
-    }
-  }
-
-  /** Starts a read unless it has been started. @param read resolves to true if the server has answered */
-  #startRead(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void = () => {}): void {
-    if (this.#reads.has(key)) return
-    const reading = this.#slots.run(read).then((isAnswered) => {
-      if (isAnswered) this.#reads.set(key, 'answered')
-      else this.#reads.delete(key)
-    })
-    this.#reads.set(key, { reading, giveUp })
-  }
-
-  async #readLog(log: LogRef, giveUp: (why: string) => void): Promise<boolean> {
-    try {
-      const tail = await this.#cluster.readLog({ ...log, tailLines: this.#tailLines })
-      if (tail.text !== undefined) this.#observe({ type: 'LOG', ...log, text: tail.text })
-      else if (!tail.neverStarted) this.#observe({ type: 'LOG', ...log, text: '', why: tail.why })
-      return true
-    } catch (error) {
-      const isRefused = isForbidden(error)
-      if (isRefused || this.#isLast) giveUp(errorText(error))
-      return isRefused
+      const log = { type: 'LOG', ...container, previous } as const
+      const read = async () => {
+        const tail = await this.#cluster.readLog({ ...container, previous, tailLines: this.#tailLines })
+        if (tail.text !== undefined) return [{ ...log, text: tail.text }]
+        return tail.neverStarted ? [] : [{ ...log, text: '', why: tail.why }]
+      }
+      this.#startRead(`${key}/${previous}`, read, (error) => ({ ...log, text: '', why: errorText(error) }))
     }
   }
 
   #readNode(name: string): void {
     if (!addWithinLimit(this.#nodes, name, maxEvidenceNodes)) return
     const reference = { apiVersion: 'v1', kind: 'Node', name } as const
-    const refuse = (error: unknown) => {
-      const failure = failureOf(error, reference)
-      if (failure !== undefined) this.#observe(failure)
-    }
-    const read = async () => {
-      try {
-        this.#observe({ type: 'ADDED', object: await this.#cluster.get(reference) })
-        return true
-      } catch (error) {
-        const isAnswer = isForbidden(error) || isNotFound(error)
-        if (isAnswer || this.#isLast) refuse(error)
-        return isAnswer
-      }
-    }
-    this.#startRead(`node/${name}`, read, (why) => refuse(new Error(why)))
-  }
-
-  /** Reports the denied access to the targets. Resolves to true, so that this is not tried again. */
-  async #checkAccess(): Promise<boolean> {
-    const targets = this.#gate.record().targets.map(({ basis }) => watchRequestOf(basis.target))
-    const denied = await this.#cluster.findDeniedAccess(gateRequests(targets)).catch(() => [])
-    for (const failure of denied) this.#observe(failure)
-    return true
+    const read = async () => [{ type: 'ADDED', object: await this.#cluster.get(reference) } as const]
+    this.#startRead(`node/${name}`, read, (error) => failureOf(error, reference))
   }
 
   /** Reports a missing or deleted namespace. Denied access is not reported: many users may not read namespaces. */
-  async #readNamespace(name: string): Promise<boolean> {
+  #readNamespace(name: string): void {
     const reference = { ...namespaceKind, name }
-    try {
+    const read = async () => {
       const object = await this.#cluster.get(reference)
-      if (object.metadata.deletionTimestamp !== undefined) this.#observe({ type: 'ADDED', object })
-      return true
-    } catch (error) {
-      const failure = failureOf(error, reference)
-      if (isMissing(failure)) this.#observe(failure)
-      return !isUnavailable(failure)
+      return object.metadata.deletionTimestamp === undefined ? [] : [{ type: 'ADDED', object } as const]
     }
+    this.#startRead(`namespace/${name}`, read, (error) => (isNotFound(error) ? failureOf(error, reference) : undefined))
+  }
+
+  /** Reports the denied access to the targets. */
+  async #findDeniedAccess(): Promise<readonly Observation[]> {
+    const targets = this.#gate.record().targets.map(({ basis }) => watchRequestOf(basis.target))
+    return this.#cluster.findDeniedAccess(gateRequests(targets)).catch(() => [])
+  }
+
+  /**
+   * Starts a read unless it has been started. If the server does not answer, the read can be started again.
+   * @param read returns what to report
+   * @param describeError returns what to report if the read fails; undefined for nothing
+   */
+  #startRead(
+    key: string,
+    read: () => Promise<readonly Observation[]>,
+    describeError: (error: unknown) => Observation | undefined = () => undefined,
+  ): void {
+    if (this.#reads.has(key)) return
+    const reportError = (error: unknown) => {
+      const observation = describeError(error)
+      if (observation !== undefined) this.#observe(observation)
+    }
+    const reading = this.#slots.run(async () => {
+      try {
+        for (const observation of await read()) this.#observe(observation)
+        this.#reads.set(key, 'answered')
+      } catch (error) {
+        const isAnswered = isForbidden(error) || isNotFound(error)
+        if (isAnswered || this.#isLast) reportError(error)
+        if (isAnswered) this.#reads.set(key, 'answered')
+        else this.#reads.delete(key)
+      }
+    })
+    this.#reads.set(key, { reading, giveUp: (why) => reportError(new Error(why)) })
   }
 
   #observe(observation: Observation): void {
