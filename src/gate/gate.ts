@@ -23,7 +23,6 @@ import {
 import type { AfterReady } from './after-ready.ts'
 import { ApiHealth } from './api-health.ts'
 import { Assessor } from './assessor.ts'
-import { findCauses } from './causes.ts'
 import { timeoutVerdict } from './deadlines.ts'
 import { createVerdict, deniedVerdict, type TargetOutcome, type Verdict, worstVerdict } from './outcome.ts'
 import { type JudgedRunRecord, openConclusion, undefinedIfEmpty } from './run-record.ts'
@@ -273,7 +272,7 @@ export class Gate {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs, annotations, healthCheckKinds } =
       this.#settings
     const { outcome, reason, message, denied, unreadable }: Verdict<TargetOutcome> = this.verdict ?? openConclusion
-    const causes = findCauses(this.#targets)
+    const causes = this.#targets.findCauses()
     return {
       startedAt,
       finishedAt: this.#end?.at ?? now,
@@ -325,7 +324,7 @@ export class Gate {
       })
     this.#endIfDecided(isConfirmed)
     if (this.#end === undefined && at >= this.#heartbeatAt) {
-      const causes = findCauses(this.#targets)
+      const causes = this.#targets.findCauses()
       const open = this.#targets.openTargets.map((gated) => ({
         name: gated.name,
         description: describeOpenTarget(gated, causes.get(gated)),
@@ -495,7 +494,7 @@ export class Gate {
    */
   get #verdictOfTargets(): Verdict {
     const { all } = this.#targets
-    const causes = findCauses(this.#targets)
+    const causes = this.#targets.findCauses()
     const ended = all.flatMap((gated) =>
       gated.state.type === 'ended' && !causes.has(gated)
         ? [{ ...gated.state.verdict, name: gated.name, at: gated.state.at }]

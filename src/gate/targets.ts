@@ -4,20 +4,25 @@ import type { Failure, WatchRequest } from '../cluster/feed.ts'
 import { type KubeObject, nameOf, type ObjectName } from '../cluster/objects.ts'
 import { isSupersetOf, type Store } from '../cluster/store.ts'
 import { type Assessment, isOnlyWaiting } from '../lifecycle/assessment.ts'
+import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import { earliestMoment, latestMoment } from '../lifecycle/proof.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { nameKey } from '../plan/target.ts'
-import { traitsOf } from '../reasons/reasons.ts'
+import { classOf, isUnaffectedByOthers, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
 import type { ApiHealth } from './api-health.ts'
+import { mayBeCause } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
 import {
   type GatedTarget,
   isConfirmedRemovedHook,
   isRemovedHook,
+  isTargetReady,
   isUndecided,
   type Requests,
   type TargetState,
+  verdictSoFar,
 } from './target-state.ts'
+import { isProblemOfTarget } from './timeline-entries.ts'
 
 export interface TargetParts {
   readonly settings: GateSettings
@@ -202,6 +207,35 @@ export class Targets {
       requests.optional.some((request) => isPending(request) && !this.#parts.health.isUnavailable([request]))
     )
   }
+
+  /**
+   * Finds the targets that are not ready only because they wait for another target. If A waits for B and B waits for C,
+   * the cause of A is C. Targets that wait for each other have no cause.
+   * @returns the cause of each waiting target
+   */
+  findCauses(): ReadonlyMap<GatedTarget, GatedTarget> {
+    const pairs = this.all.map((gated) => [gated, this.#awaitedTarget(gated)] as const)
+    const awaited = new Map(pairs.flatMap(([gated, other]) => (other === undefined ? [] : [[gated, other]])))
+    return new Map(
+      [...awaited.keys()].flatMap((gated) => {
+        const root = lastInChain(gated, awaited)
+        return root === undefined ? [] : [[gated, root]]
+      }),
+    )
+  }
+
+  /** The first awaited target that is not ready. A target never waits for itself or for its own objects. */
+  #awaitedTarget(gated: GatedTarget): GatedTarget | undefined {
+    // A removed hook waits for all other targets.
+    const isHook = !isTargetReady(gated.state) && isConfirmedRemovedHook(gated)
+    const unready = isHook ? this.targetsAwaitedByHooks.find(({ state }) => !isTargetReady(state)) : undefined
+    if (unready !== undefined) return unready
+    const { outcome } = verdictSoFar(gated)
+    const ownKey = nameKey(gated.target)
+    return awaitedObjects(gated)
+      .flatMap((name) => this.findByNameOrOwner(name).slice(0, 1))
+      .find((other) => nameKey(other.target) !== ownKey && mayBeCause(verdictSoFar(other).outcome, outcome))
+  }
 }
 
 /** Whether a target has failed. With `on-superseded: pass`, a superseded target has not. */
@@ -214,4 +248,36 @@ function hasFailed({ state, settings }: GatedTarget): boolean {
 function isProgressing(state: TargetState): boolean {
   if (state.type === 'awaiting-change') return true
   return isUndecided(state) && state.assessment !== undefined && isOnlyWaiting(state.assessment)
+}
+
+/** The last target in a chain of awaited targets. Undefined if the chain is a circle. */
+function lastInChain(first: GatedTarget, awaited: ReadonlyMap<GatedTarget, GatedTarget>): GatedTarget | undefined {
+  const chain = new Set([first])
+  for (const gated of chain) {
+    const next = awaited.get(gated)
+    if (next === undefined) return gated
+    if (chain.has(next)) return undefined
+    chain.add(next)
+  }
+  return undefined
+}
+
+/** The objects that a target waits for: first the objects of its problem, then the objects that its rule awaits. */
+function awaitedObjects(gated: GatedTarget): readonly ObjectName[] {
+  const { state, target } = gated
+  const { reason, problem } = verdictSoFar(gated)
+  const awaits = state.assessment?.awaits ?? []
+  if (problem === undefined) return reason === '' || traitsOf({ reason }).hasNoProblem ? awaits : []
+  const subjects = problemAndCause(problem)
+    .toReversed()
+    .flatMap((each) => [...(isProblemOfTarget(each, target) ? [] : [each.subject]), ...otherSubjects(each)])
+  // The `apiVersion` `group/` matches every version of the group.
+  const names = subjects.map(({ group, ...name }) => ({ ...name, apiVersion: `${group}/` }))
+  return [...names, ...(mayWait(problem) ? awaits : [])]
+}
+
+/** Whether a problem may end when another object becomes ready. */
+function mayWait(problem: Problem): boolean {
+  const { awaits } = traitsOf(problem)
+  return classOf(problem) === 'slow' && awaits !== 'deletion' && awaits !== 'user' && !isUnaffectedByOthers(problem)
 }

@@ -127,15 +127,18 @@ export function namespaceText(targets: readonly LogTarget[]): string {
 
 /** The line of an entry: elapsed time, target, text. The text of a verdict follows `✗ failed after 42 s: `. */
 export function renderEntry(entry: Entry, layout: LogLayout): string {
-  const { color } = layout
   const name = entry.target === undefined ? '' : (layout.names[entry.target] ?? '')
-  const text = safeLine(entry.text).trim()
+  return entryLine(entry, name, safeLine(entry.text).trim(), layout)
+}
+
+/** @param name the column of the target; @param text the text of the entry. Both must be safe to print */
+function entryLine(entry: Entry, name: string, text: string, layout: LogLayout): string {
   const words = [
     elapsedColumn(entry.at, layout),
     ...(layout.nameWidth === 0 ? [] : [name.padEnd(layout.nameWidth)]),
-    ...(entry.kind === 'verdict'
-      ? [coloredVerdict(entry, text, layout)]
-      : [colorize(entryStyles[entry.kind], text, color)]),
+    entry.kind === 'verdict'
+      ? coloredVerdict(entry, text, layout)
+      : colorize(entryStyles[entry.kind], text, layout.color),
   ]
   return words.join('  ').trimEnd()
 }
@@ -328,20 +331,11 @@ export function renderEntries(entries: readonly Entry[], layout: LogLayout): str
 }
 
 /** One line for targets that became ready together: `45 targets  ✓ ready in 0.2 s: exists (configmap/a, …)`. */
-function renderReadyGroup(entries: readonly Entry[], layout: LogLayout): string {
+function renderReadyGroup(entries: readonly [Entry, ...Entry[]], layout: LogLayout): string {
   const [first] = entries
-  if (first === undefined) return ''
   const names = entries.flatMap(({ target }) => (target === undefined ? [] : (layout.names[target] ?? [])))
-  const words = [
-    elapsedColumn(first.at, layout),
-    counted(entries.length, 'target').padEnd(layout.nameWidth),
-    coloredVerdict(
-      first,
-      [safeLine(first.text).trim(), `(${listNames(names, namesTogether)})`].filter(Boolean).join(' '),
-      layout,
-    ),
-  ]
-  return words.join('  ')
+  const text = `${safeLine(first.text).trim()} (${listNames(names, namesTogether)})`.trim()
+  return entryLine(first, counted(entries.length, 'target'), text, layout)
 }
 
 function isReadyEntry({ kind, outcome, target }: Entry): boolean {
