@@ -7,7 +7,7 @@ import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
 import { describeMistakes, errorText, type Mistake, throwMistakes, UserError } from './errors.ts'
 import { isPassing, type Outcome } from './gate/outcome.ts'
-import { type EndedRunRecord, emptyRecord, misconfiguredRecord, pendingRecord } from './gate/run-record.ts'
+import { type EndedRunRecord, emptyRecord, misconfiguredRecord, openConclusion } from './gate/run-record.ts'
 import type { Extras, ExtrasHooks } from './github/extras.ts'
 import { describeExtra } from './github/failure.ts'
 import { endAction, JobState, readOpenObjects } from './github/job-state.ts'
@@ -162,7 +162,8 @@ interface Job {
 async function runGate(job: Job): Promise<EndedRunRecord> {
   const { tracked, secrets, mask, extras, cancelled } = job
   const { inputs, mistakes } = job.read
-  extras?.begin(pendingRecord(systemClock.now()))
+  const now = systemClock.now()
+  extras?.begin(emptyRecord(openConclusion, now, now))
   // A missing secret makes the input empty. Then the gate may use another cluster than the user means.
   const onSource = (source: string) => console.log(safeLine(`The input kubeconfig is empty, so ${source} is used.`))
   const onWaiting = (message: string) => console.log(safeLine(secrets.redact(message)))

@@ -178,18 +178,14 @@ export function undefinedIfEmpty<T>(list: readonly T[] | undefined): readonly T[
   return list?.length ? list : undefined
 }
 
-/** The record of a gate that ended before it had targets. Moments are milliseconds since the epoch. */
-export function emptyRecord(
-  { outcome, reason, message }: Verdict,
+/** The record of a gate without targets: it ended before it had any, or has not begun yet (`openConclusion`). */
+export function emptyRecord<O extends TargetOutcome>(
+  { outcome, reason, message }: Verdict<O>,
   startedAt: number,
   finishedAt: number,
-): EndedRunRecord {
-  return { ...pendingRecord(startedAt), finishedAt, outcome, reason, message }
-}
-
-export function pendingRecord(now: number): RunRecord {
+): RunRecord<TargetRecord, O> {
   const cluster = { context: '', version: '' }
-  return { ...openConclusion, startedAt: now, finishedAt: now, cluster, targets: [], entries: [] }
+  return { outcome, reason, message, startedAt, finishedAt, cluster, targets: [], entries: [] }
 }
 
 /** The outcome, reason and message of an open gate. */
