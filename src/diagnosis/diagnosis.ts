@@ -22,7 +22,7 @@ import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/rea
 import { describeGrants } from '../reasons/wording.ts'
 import { conditionEvidence, type EvidenceContext, evidenceFor, problemPlaceKey } from './evidence.ts'
 import { gateHint, type HintDetails, hasUnjudgedTargets, targetHint } from './hints.ts'
-import { addChanges, mayQuote, revisionChanges, TargetFacts, unexplainedPods } from './target-facts.ts'
+import { addChanges, mayQuote, revisionChanges, TargetFacts } from './target-facts.ts'
 
 const longestQuote = 200
 
@@ -129,7 +129,7 @@ function diagnoseTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, con
 
 /** The problem that a node is not ready, if this explains pods without a known cause. */
 function lostNodeProblem(judged: JudgedTargetRecord, facts: TargetFacts, context: Context): JudgedProblem | undefined {
-  const pods = unexplainedPods(judged, facts).flatMap((pod) => {
+  const pods = facts.unexplainedPods.flatMap((pod) => {
     const name = pod.spec?.nodeName ?? ''
     const ready = facts.findNode(name)?.status?.conditions?.find(({ type }) => type === 'Ready')
     return ready === undefined || ready.status === 'True' ? [] : [{ pod, name, ready }]
@@ -271,14 +271,8 @@ function manifestEvidence(problem: Problem, manifest: Manifest | undefined): rea
   return [{ type: 'manifest', title: `${place.file}, line ${place.line}`, text: describePath(place.path) }]
 }
 
-interface FieldLine {
-  readonly path: readonly PathStep[]
-  readonly file: string
-  readonly line: number
-}
-
 /** The field to change for a problem. If the manifest does not contain the field, the line of its nearest parent. */
-function fieldToChange(problem: Problem, manifest: Manifest | undefined): FieldLine | undefined {
+function fieldToChange(problem: Problem, manifest: Manifest | undefined) {
   const path = manifest && pathToChange(problem, manifest)
   return path && { path, file: manifest.file, line: manifest.lineOf(path) }
 }

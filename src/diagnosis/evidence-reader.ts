@@ -13,14 +13,7 @@ import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import { watchRequestOf } from '../plan/target.ts'
 import { maxEvidenceContainers, maxEvidenceNodes } from '../thresholds.ts'
-import {
-  explainingNamespace,
-  explainingNode,
-  loggedContainers,
-  mayQuote,
-  TargetFacts,
-  unexplainedPods,
-} from './target-facts.ts'
+import { mayQuote, TargetFacts } from './target-facts.ts'
 
 /* Reads container logs, nodes and namespaces as evidence. */
 
@@ -104,17 +97,17 @@ export class EvidenceReader {
   #readEvidence(judged: JudgedTargetRecord): void {
     const facts = new TargetFacts(judged, this.#gate.store)
     if (this.#tailLines > 0 && mayQuote(judged.basis.target, this.#gate.store))
-      for (const container of loggedContainers(judged, facts)) this.#readLogs(container, facts)
+      for (const container of facts.loggedContainers) this.#readLogs(container, facts)
     const nodes = [
       ...judged.problems
         .flatMap(({ basis }) => problemAndCause(basis))
-        .flatMap((problem) => explainingNode(problem, facts) ?? []),
-      ...unexplainedPods(judged, facts).flatMap(({ spec }) => spec?.nodeName ?? []),
+        .flatMap((problem) => facts.explainingNode(problem) ?? []),
+      ...facts.unexplainedPods.flatMap(({ spec }) => spec?.nodeName ?? []),
     ]
     for (const node of nodes)
       if (facts.findNode(node) === undefined && facts.findFailure('Node', node) === undefined) this.#readNode(node)
-    const namespace = explainingNamespace(judged, facts)
-    if (namespace !== undefined) this.#readNamespace(namespace)
+    const { explainingNamespace } = facts
+    if (explainingNamespace !== undefined) this.#readNamespace(explainingNamespace)
   }
 
   /** Reads the logs of the present and the previous run of a container. */

@@ -8,21 +8,17 @@ import { eventCount, isAboutContainer } from '../lifecycle/workloads/pod-fields.
 import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { signalText } from '../reasons/status.ts'
 import { maxEvidenceEvents, shownHistoryMs } from '../thresholds.ts'
-import { explainingNode, type TargetFacts } from './target-facts.ts'
+import type { TargetFacts } from './target-facts.ts'
 
 /* Renders the evidence for a problem as lines of text: conditions, the node, events and logs. */
 
-/** The objects that were read, and the times of the gate to compare with. */
-interface ReadFacts {
+/** The facts that the evidence of every problem depends on. Moments are milliseconds since the epoch. */
+export interface EvidenceContext {
   readonly store: Store
   readonly serverOffsetMs: number
-  /** The start and the end of the gate, in milliseconds since the epoch. */
+  /** The start and the end of the gate. */
   readonly startedAt: number
   readonly finishedAt: number
-}
-
-/** The facts that the evidence of every problem depends on. */
-export interface EvidenceContext extends ReadFacts {
   /** The `problemPlaceKey` of the problems of all targets. */
   readonly problemPlaces: ReadonlySet<string>
 }
@@ -38,7 +34,7 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
   const subject = facts.findSubject(problem)
   const events = subject === undefined ? [] : eventLines(subject, context, container)
   const eventTexts = events.map(({ text }) => text)
-  const node = explainingNode(problem, facts)
+  const node = facts.explainingNode(problem)
   return [
     ...evidencePiece('condition', 'Termination message', terminationMessage(problem, facts, events.length > 0)),
     ...(node === undefined ? [] : evidencePiece('condition', 'Node', nodeLines(node, facts, context))),
@@ -83,8 +79,11 @@ function terminationMessage(problem: Problem, facts: TargetFacts, hasEvents: boo
  * One line for each warning about an object and each `Killing` event, the latest last. Repeated events share a line.
  * @param container if set, only events about this container or the whole pod are shown
  */
-export function eventLines(object: KubeObject, context: ReadFacts, container?: string): readonly EventLine[] {
-  const { store, startedAt, serverOffsetMs } = context
+export function eventLines(
+  object: KubeObject,
+  { store, startedAt, serverOffsetMs }: Pick<EvidenceContext, 'store' | 'startedAt' | 'serverOffsetMs'>,
+  container?: string,
+): readonly EventLine[] {
   const found = store
     .eventsOf(object)
     .filter((event) => container === undefined || isAboutContainer(event, container))
@@ -187,7 +186,7 @@ const abnormalTaints =
   /^(node\.kubernetes\.io\/out-of-service$|node\.cloudprovider\.kubernetes\.io\/|ToBeDeletedByClusterAutoscaler$|DeletionCandidateOfClusterAutoscaler$|karpenter\.sh\/disrupt)/
 
 /** The abnormalities of a node in one line, or why the node could not be read. Empty for a healthy node. */
-function nodeLines(name: string, facts: TargetFacts, context: ReadFacts): readonly string[] {
+function nodeLines(name: string, facts: TargetFacts, context: EvidenceContext): readonly string[] {
   const node = facts.findNode(name)
   if (node !== undefined) {
     const wrong = listAbnormalities(node, context)
@@ -200,12 +199,12 @@ function nodeLines(name: string, facts: TargetFacts, context: ReadFacts): readon
 }
 
 /** The age of a timestamp at the end of the gate: ` for 41 s`. Empty without a timestamp. */
-function ageText(timestamp: string | undefined, { finishedAt, serverOffsetMs }: ReadFacts): string {
+function ageText(timestamp: string | undefined, { finishedAt, serverOffsetMs }: EvidenceContext): string {
   const ageMs = finishedAt - (Date.parse(timestamp ?? '') - serverOffsetMs)
   return Number.isNaN(ageMs) ? '' : ` for ${duration(Math.max(0, ageMs))}`
 }
 
-function listAbnormalities({ metadata, spec, status }: Node, context: ReadFacts): string[] {
+function listAbnormalities({ metadata, spec, status }: Node, context: EvidenceContext): string[] {
   const conditions = (status?.conditions ?? []).filter(({ type, status: value }) =>
     type === 'Ready' ? value !== 'True' : pressures.includes(type) && value === 'True',
   )

@@ -100,46 +100,44 @@ export class TargetFacts {
     const where = kind === 'Node' || namespace === undefined ? {} : { namespace }
     return this.#store.refusalOf({ apiVersion: 'v1', kind, ...where, ...(name === undefined ? {} : { name }) })
   }
-}
 
-/** The containers whose logs may show why a target is not ready, without those that never started. */
-export function loggedContainers({ problems }: JudgedTargetRecord, facts: TargetFacts): readonly ContainerRef[] {
-  const containers = problems
-    .flatMap(({ basis }) => problemAndCause(basis))
-    .flatMap((problem) => {
-      const { subject, container } = problem
-      const neverRan = facts.findSubject(problem) !== undefined && !hasStarted(facts.findContainer(problem)?.status)
-      if (container === undefined || !isPodSubject(subject) || neverRan) return []
-      return [{ namespace: subject.namespace ?? 'default', pod: subject.name, container }]
-    })
-  const isFirst = (each: ContainerRef, index: number) =>
-    containers.findIndex((other) => isDeepStrictEqual(other, each)) === index
-  return containers.filter(isFirst).slice(0, maxContainersOfTarget)
-}
+  /** The containers whose logs may show why the target is not ready, without those that never started. */
+  get loggedContainers(): readonly ContainerRef[] {
+    const containers = this.#record.problems
+      .flatMap(({ basis }) => problemAndCause(basis))
+      .flatMap((problem) => {
+        const { subject, container } = problem
+        const neverRan = this.findSubject(problem) !== undefined && !hasStarted(this.findContainer(problem)?.status)
+        if (container === undefined || !isPodSubject(subject) || neverRan) return []
+        return [{ namespace: subject.namespace ?? 'default', pod: subject.name, container }]
+      })
+    const isFirst = (each: ContainerRef, index: number) =>
+      containers.findIndex((other) => isDeepStrictEqual(other, each)) === index
+    return containers.filter(isFirst).slice(0, maxContainersOfTarget)
+  }
 
-/** The name of the node that may be the cause of a problem. */
-export function explainingNode(problem: Problem, facts: TargetFacts): string | undefined {
-  const pod = facts.findSubject(problem)
-  if (!isOfKind(pod, 'Pod') || !pod.spec?.nodeName) return undefined
-  // The node lifecycle controller writes this event when a node no longer reports (pkg/controller/nodelifecycle).
-  const isLost = facts.eventsOf(pod).some(({ reason }) => reason === 'NodeNotReady')
-  return isLost || traitsOf(problem).isOfNode ? pod.spec.nodeName : undefined
-}
+  /** The name of the node that may be the cause of a problem. */
+  explainingNode(problem: Problem): string | undefined {
+    const pod = this.findSubject(problem)
+    if (!isOfKind(pod, 'Pod') || !pod.spec?.nodeName) return undefined
+    // The node lifecycle controller writes this event when a node no longer reports (pkg/controller/nodelifecycle).
+    const isLost = this.eventsOf(pod).some(({ reason }) => reason === 'NodeNotReady')
+    return isLost || traitsOf(problem).isOfNode ? pod.spec.nodeName : undefined
+  }
 
-/** The pods that a target without a known cause waits for, and that have a node. */
-export function unexplainedPods({ problems }: JudgedTargetRecord, facts: TargetFacts): readonly Pod[] {
-  const isUnexplained = problems.every((problem) => traitsOf(problem).yieldsTo === 'node')
-  return isUnexplained ? facts.waitingPods.filter(({ spec }) => spec?.nodeName) : []
-}
+  /** The pods that a target without a known cause waits for, and that have a node. */
+  get unexplainedPods(): readonly Pod[] {
+    const isUnexplained = this.#record.problems.every((problem) => traitsOf(problem).yieldsTo === 'node')
+    return isUnexplained ? this.waitingPods.filter(({ spec }) => spec?.nodeName) : []
+  }
 
-/** The namespace of a target that ended without an existing object: the namespace may be missing or being deleted. */
-export function explainingNamespace(
-  { namespace, reason, basis: { target } }: JudgedTargetRecord,
-  facts: TargetFacts,
-): string | undefined {
-  const object = facts.get(target)
-  const exists = object !== undefined && object.metadata.deletionTimestamp === undefined
-  return reason === '' || exists ? undefined : namespace
+  /** The namespace of a target that ended without an existing object: it may be missing or being deleted. */
+  get explainingNamespace(): string | undefined {
+    const { namespace, reason, basis } = this.#record
+    const object = this.get(basis.target)
+    const exists = object !== undefined && object.metadata.deletionTimestamp === undefined
+    return reason === '' || exists ? undefined : namespace
+  }
 }
 
 /**

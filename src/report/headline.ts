@@ -182,7 +182,7 @@ export function namedTargets(record: RunRecord): readonly TargetWithName[] {
     const verb = names.length === 1 ? 'waits' : 'wait'
     return {
       ...each,
-      cause: named.find((other) => other.target === awaited),
+      cause: awaited && named[targets.indexOf(awaited)],
       waiting: names.length === 0 ? '' : `${listNames(names, namedWaiters)} ${verb} for ${name}`,
       isDeciding: target === deciding,
       isHintAbove: target.hint === record.hint || target.hint === deciding?.hint,

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { addDiagnosis } from '../../src/diagnosis/diagnosis.ts'
-import { loggedContainers, TargetFacts } from '../../src/diagnosis/target-facts.ts'
+import { TargetFacts } from '../../src/diagnosis/target-facts.ts'
 import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../kit/gate.ts'
 import { is, iso, make, moment, podIs, start } from '../kit/objects.ts'
@@ -25,7 +25,7 @@ describe('the evidence of a problem', () => {
     const { basis } = createProblem({ reason: 'crash-loop', subject: toSubject('pod/migrate-x'), container: 'app' })
     const failed = record({ reason: 'job-failed', subject: toSubject('job/migrate'), cause: basis })
     const store = new Store(() => false)
-    expect(failed.targets.flatMap((each) => loggedContainers(each, new TargetFacts(each, store)))).toMatchObject([
+    expect(failed.targets.flatMap((each) => new TargetFacts(each, store).loggedContainers)).toMatchObject([
       { pod: 'migrate-x', container: 'app' },
     ])
   })

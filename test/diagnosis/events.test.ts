@@ -38,7 +38,7 @@ function linesOf(...events: readonly Said[]) {
     }
     store.apply({ type: 'ADDED', at: start, object } as FeedEvent)
   })
-  const lines = eventLines(webPod, { startedAt: start, finishedAt: start, serverOffsetMs: 0, store })
+  const lines = eventLines(webPod, { startedAt: start, serverOffsetMs: 0, store })
   return lines.map((line) => evidenceText({ type: 'event', title: '', text: '', events: [line] }, start))
 }
 

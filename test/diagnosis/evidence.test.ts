@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { addDiagnosis } from '../../src/diagnosis/diagnosis.ts'
-import { loggedContainers, TargetFacts } from '../../src/diagnosis/target-facts.ts'
+import { TargetFacts } from '../../src/diagnosis/target-facts.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 import { type Manifest, nameKey } from '../../src/plan/target.ts'
 import { toSubject } from '../kit/subject.ts'
@@ -201,7 +201,7 @@ describe('the logs that the evidence needs', () => {
   const failed = (...problems: readonly Parameters<typeof createProblem>[0][]) =>
     createTargetRecord({ outcome: 'failed', problems: problems.map((problem) => createProblem(problem)) })
   const logged = (judged: ReturnType<typeof failed>, store = new Store(() => false)) =>
-    loggedContainers(judged, new TargetFacts(judged, store))
+    new TargetFacts(judged, store).loggedContainers
 
   it('contain the log of a container that died, once', () => {
     const judged = failed(
