@@ -114,13 +114,6 @@ export class Assessor {
     for (const entry of entries) this.#parts.log({ ...entry, target: gated.index })
   }
 
-  /** Ends the targets whose object is invalid. Returns whether the object is a target. */
-  endInvalid(object: KubeObject, mistake: string): boolean {
-    const concerned = this.#targets.findByName(nameOf(object))
-    for (const gated of concerned) this.applyEvent(gated, { type: 'unjudged', message: mistake })
-    return concerned.length > 0
-  }
-
   /** Runs a function for one target. An error ends only this target: an object may contain unexpected values. */
   runForTarget(gated: GatedTarget, work: () => void): void {
     try {

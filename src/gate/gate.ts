@@ -249,10 +249,10 @@ export class Gate {
   #isValid(event: FeedEvent): boolean {
     const mistake = 'object' in event ? explainWrongType(event.object) : undefined
     if (!('object' in event) || mistake === undefined) return true
-    if (!this.#assessor.endInvalid(event.object, mistake)) {
-      const text = `${shortName(event.object)} is ignored: ${mistake}`
-      if (!this.#entries.some((entry) => entry.text === text)) this.#log({ kind: 'note', text })
-    }
+    const invalid = this.#targets.findByName(nameOf(event.object))
+    for (const gated of invalid) this.#assessor.applyEvent(gated, { type: 'unjudged', message: mistake })
+    const text = `${shortName(event.object)} is ignored: ${mistake}`
+    if (invalid.length === 0 && !this.#entries.some((entry) => entry.text === text)) this.#log({ kind: 'note', text })
     return false
   }
 

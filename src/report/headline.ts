@@ -100,6 +100,15 @@ export function gateDurationMs({ startedAt, finishedAt }: Pick<GateRecord, 'star
   return startedAt === undefined || finishedAt === undefined ? undefined : Math.max(0, finishedAt - startedAt)
 }
 
+/** The gates of a merged record, with their durations, and how many of their targets are ready. */
+export function gateCounts({ gates = [], targets }: Pick<RunRecord, 'gates' | 'targets'>) {
+  return gates.map((gate) => {
+    const own = targets.filter((target) => target.gate === gate.name)
+    const ready = own.filter(({ outcome }) => outcome === 'ready').length
+    return { ...gate, tookMs: gateDurationMs(gate), total: own.length, ready }
+  })
+}
+
 /**
  * The gate that decided a merged record: the fastest gate with the outcome of the record. Undefined if all gates are
  * ready, or if the record is not merged.

@@ -9,7 +9,7 @@ import { safeLine, safeLines, shortenName, shortenNames } from './escape.ts'
 import {
   decidingTarget,
   endDetails,
-  gateDurationMs,
+  gateCounts,
   headline,
   isJudged,
   namedTargets,
@@ -175,16 +175,12 @@ export function renderMergedLog(record: EndedRunRecord, options: Pick<LogLayout,
     maxNameWidth,
   )
   const width = Math.max(0, ...names.map((name) => name.length))
-  const lines = gates.map((gate, index) => {
-    const { name, outcome, reason, message } = gate
-    const tookMs = gateDurationMs(gate)
-    const own = targets.filter(({ gate }) => gate === name)
-    const ready = own.filter((target) => target.outcome === 'ready').length
+  const lines = gateCounts(record).map(({ outcome, reason, message, tookMs, total, ready }, index) => {
     const { mark, verb, preposition } = outcomeLabels[outcome]
     const took = tookMs === undefined ? '' : ` ${preposition} ${duration(tookMs)}`
     const why =
       outcome === 'ready'
-        ? `${ready} of ${counted(own.length, 'target')}`
+        ? `${ready} of ${counted(total, 'target')}`
         : [reason === outcome ? '' : reason, message].filter(Boolean).join(': ')
     return `  ${names[index]?.padEnd(width)}  ${colorize(outcomeStyle(outcome), `${mark} ${verb}${took}`, options.color)}: ${safeLine(why)}`
   })

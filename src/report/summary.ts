@@ -30,7 +30,7 @@ import {
 import { renderGantt } from './gantt.ts'
 import {
   endDetails,
-  gateDurationMs,
+  gateCounts,
   headline,
   isFailing,
   isJudged,
@@ -401,13 +401,8 @@ function readyTable({ record, rows, ready, shape }: Page): string[] {
 }
 
 /** The table of the gates of a merged record. */
-function gateTable({ gates = [], targets }: RunRecord): string[] {
-  if (gates.length === 0) return []
-  const rows = gates.map((gate) => {
-    const { name, outcome, reason, message } = gate
-    const tookMs = gateDurationMs(gate)
-    const own = targets.filter((target) => target.gate === name)
-    const ready = own.filter((target) => target.outcome === 'ready').length
+function gateTable(record: RunRecord): string[] {
+  const rows = gateCounts(record).map(({ name, outcome, reason, message, tookMs, total, ready }) => {
     const why =
       outcome === 'ready'
         ? 'ready'
@@ -416,10 +411,11 @@ function gateTable({ gates = [], targets }: RunRecord): string[] {
       outcomeLabels[outcome].icon,
       nameCell(name),
       why,
-      own.length === 0 ? '' : `${ready} of ${own.length}`,
+      total === 0 ? '' : `${ready} of ${total}`,
       tookMs === undefined ? '' : duration(tookMs),
     ]
   })
+  if (rows.length === 0) return []
   return [markdownTable({ '': ':-:', Gate: ':--', Status: ':--', Ready: '--:', Took: '--:' }, rows)]
 }
 
