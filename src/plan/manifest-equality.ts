@@ -36,9 +36,7 @@ export function findDifferences(
   live: KubeObject,
   owned: readonly string[] = [],
 ): readonly Difference[] {
-  const comparison = isBuiltIn(manifest.apiVersion)
-    ? new Comparison(manifest.kind, owned)
-    : new CustomComparison(live, owned)
+  const comparison = new Comparison(live, owned)
   comparison.compare(comparedContent(manifest), comparedContent(live as unknown as ManifestObject), [])
   return comparison.found
 }
@@ -195,45 +193,51 @@ const extendedLists = /^(?:tolerations|imagePullSecrets|finalizers|ownerReferenc
 const toolAnnotations =
   /^(?:kubectl\.kubernetes\.io\/last-applied|deployment\.kubernetes\.io\/|rollout-gate\/|argocd\.argoproj\.io\/tracking-id)/
 
-/** Compares objects of built-in kinds. `ours`: a value in the manifest. `theirs`: the value in the live object. */
+/**
+ * Compares a manifest with a live object. `ours`: a value in the manifest. `theirs`: the value in the live object. In
+ * custom resources a zero differs from an absent field, and the order of lists matters.
+ */
 class Comparison {
   readonly found: Difference[] = []
-  readonly #kind: string
+  readonly #object: KubeObject
+  readonly #isCustom: boolean
   readonly #isOwned: (pointer: string) => boolean
 
-  constructor(kind: string, owned: readonly string[] = []) {
-    this.#kind = kind
+  constructor(object: KubeObject, owned: readonly string[] = []) {
+    this.#object = object
+    this.#isCustom = !isBuiltIn(object.apiVersion)
     this.#isOwned = createOwnershipTest(owned)
   }
 
   compare(ours: unknown, theirs: unknown, path: Path, parent: Fields = {}): void {
     if (ours === null || ours === undefined || (path.at(-1) === 'caBundle' && !this.#isSchema(path))) return
     const live = theirs === null ? undefined : theirs
-    if (isObject(ours)) this.compareMaps(ours, live, path)
-    else if (Array.isArray(ours)) this.compareLists(ours, live, path)
-    else if (!this.isSame(ours, live, path, parent)) this.addDifference(path, ours, live)
+    if (isObject(ours)) this.#compareMaps(ours, live, path)
+    else if (Array.isArray(ours)) this.#compareLists(ours, live, path)
+    else if (!this.#isSame(ours, live, path, parent)) this.#addDifference(path, ours, live)
   }
 
   /** Whether a path is inside the schema of a CustomResourceDefinition. Properties there may have any name. */
   #isSchema(path: Path): boolean {
-    return this.#kind === 'CustomResourceDefinition' && path.includes('openAPIV3Schema')
+    return this.#object.kind === 'CustomResourceDefinition' && path.includes('openAPIV3Schema')
   }
 
-  protected addDifference(path: Path, manifest: unknown, live: unknown): void {
-    this.found.push({ path, manifest, live })
+  #addDifference(path: Path, manifest: unknown, live: unknown): void {
+    const { applied = {} } = this.#object.metadata
+    // In a custom resource, a controller or webhook may remove an empty field, so a missing one is no difference.
+    const mayBeRemoved = this.#isCustom && live === undefined && (isZero(manifest) || isDeeplyEmpty(manifest))
+    if (!mayBeRemoved || Object.hasOwn(applied, toPointer(path))) this.found.push({ path, manifest, live })
   }
 
-  /** Whether the writer of the live object owns this field or a field inside it. */
-  protected isOwned(path: Path): boolean {
-    return this.#isOwned(toPointer(path))
-  }
-
-  protected compareMaps(ours: Fields, theirs: unknown, path: Path): void {
+  #compareMaps(ours: Fields, theirs: unknown, path: Path): void {
     const fields = Object.entries(ours).filter(([, value]) => value !== null && value !== undefined)
     const live = theirs ?? {}
-    const isAbsent = theirs === undefined && !this.isOmittedIfEmpty(path)
-    if (isAbsent || !isObject(live) || (fields.length === 0 && this.hasAppliedContent(live, path))) {
-      this.addDifference(path, ours, theirs)
+    const isOmittedIfEmpty = this.#isCustom
+      ? path.length <= 1
+      : path.length === 0 || valueMaps.test(String(path.at(-1)))
+    const isAbsent = theirs === undefined && !isOmittedIfEmpty
+    if (isAbsent || !isObject(live) || (fields.length === 0 && this.#hasAppliedContent(live, path))) {
+      this.#addDifference(path, ours, theirs)
       return
     }
     for (const [name, value] of fields)
@@ -241,85 +245,81 @@ class Comparison {
         this.compare(value, Object.hasOwn(live, name) ? live[name] : undefined, [...path, name], live)
     const known = new Set(fields.map(([name]) => name))
     for (const [name, value] of Object.entries(live))
-      if (!known.has(name) && (value ?? undefined) !== undefined && this.isAppliedField(name, value, live, path, ours))
-        this.addDifference([...path, name], undefined, value)
+      if (!known.has(name) && (value ?? undefined) !== undefined && this.#isAppliedField(name, live, path, ours))
+        this.#addDifference([...path, name], undefined, value)
   }
 
   /** For a map that is empty in the manifest: whether the live map has content that only an apply can have added. */
-  protected hasAppliedContent(live: Fields, path: Path): boolean {
-    return !sharedMaps.test(String(path.at(-1))) && !isDefaultMap(live, path)
+  #hasAppliedContent(live: Fields, path: Path): boolean {
+    return !this.#isCustom && !sharedMaps.test(String(path.at(-1))) && !isDefaultMap(live, path)
   }
 
   /** For a field that only the live object contains: whether only an apply can have added the field. */
-  protected isAppliedField(name: string, value: unknown, live: Fields, path: Path, ours: Fields): boolean {
+  #isAppliedField(name: string, live: Fields, path: Path, ours: Fields): boolean {
+    const isInAtomicList = path.some((step) => typeof step === 'number')
+    const isOwned = this.#isOwned(toPointer([...path, name]))
+    if (this.#isCustom) return !isInAtomicList && isOwned
     // The server never adds properties to a schema.
     if (path.at(-1) === 'properties') return true
     // Only the live variable has a source. If the manifest's variable has no value either, an apply added the source.
     if (path.at(-2) === 'env' && name === 'valueFrom') return (ours['value'] ?? '') === ''
-    const isInAtomicList = path.some((step) => typeof step === 'number')
-    return (isInAtomicList || this.isOwned([...path, name])) && !isDefault(name, value, live, path)
+    return (isInAtomicList || isOwned) && !isDefault(name, live[name], live, path)
   }
 
-  /** Whether the server omits this map if all its fields are zeros. */
-  protected isOmittedIfEmpty(path: Path): boolean {
-    return path.length === 0 || valueMaps.test(String(path.at(-1)))
-  }
-
-  protected compareLists(ours: readonly unknown[], theirs: unknown, path: Path): void {
-    const name = path.at(-1)
-    const live = theirs ?? []
-    const known = Array.isArray(live) ? live : []
-    if (live !== known || (ours.length === 0 && known.length > 0)) this.addDifference(path, ours, theirs)
-    else if (extendedLists.test(String(name))) {
+  #compareLists(ours: readonly unknown[], theirs: unknown, path: Path): void {
+    const live = theirs ?? (this.#isCustom ? undefined : [])
+    if (!Array.isArray(live) || (!this.#isCustom && ours.length === 0 && live.length > 0))
+      this.#addDifference(path, ours, theirs)
+    else if (!this.#isCustom && extendedLists.test(String(path.at(-1)))) {
       for (const [index, each] of ours.entries())
-        if (!known.some((other) => this.isEqualElement(each, other, [...path, index])))
-          this.addDifference([...path, index], each, undefined)
-    } else if (!this.compareByKey(ours, known, path)) this.compareInOrder(ours, known, path)
+        if (!live.some((other) => this.#isEqualElement(each, other, [...path, index])))
+          this.#addDifference([...path, index], each, undefined)
+    } else if (this.#isCustom || !this.#compareByKey(ours, live, path)) {
+      if (ours.length !== live.length) this.#addDifference(path, ours, theirs)
+      else for (const [index, each] of ours.entries()) this.compare(each, live[index], [...path, index])
+    }
   }
 
   /** Compares elements by their identifying fields. Returns false if no fields identify the elements. */
-  private compareByKey(ours: readonly unknown[], theirs: readonly unknown[], path: Path): boolean {
+  #compareByKey(ours: readonly unknown[], theirs: readonly unknown[], path: Path): boolean {
     const name = path.at(-1)
     const [steps, liveSteps] = [stepsToElements(name, ours), stepsToElements(name, theirs)]
     if (steps === undefined || liveSteps === undefined) return false
     const live = new Map(theirs.map((each, index) => [stepKey(liveSteps[index]), each]))
     for (const [index, each] of ours.entries())
       this.compare(each, live.get(stepKey(steps[index])), [...path, steps[index] ?? index])
-    if (name === 'initContainers') this.compareOrder(steps, liveSteps, path)
+    if (name === 'initContainers') this.#compareOrder(steps, liveSteps, path)
     const written = new Set(steps.map(stepKey))
     // No controller adds metrics to an autoscaler, so a metric was added by an apply.
     for (const [index, step] of liveSteps.entries())
-      if (!written.has(stepKey(step)) && (name === 'metrics' || this.isOwned([...path, step])))
-        this.addDifference([...path, step], undefined, theirs[index])
+      if (!written.has(stepKey(step)) && (name === 'metrics' || this.#isOwned(toPointer([...path, step]))))
+        this.#addDifference([...path, step], undefined, theirs[index])
     return true
   }
 
-  protected compareInOrder(ours: readonly unknown[], theirs: readonly unknown[], path: Path): void {
-    if (ours.length !== theirs.length) this.addDifference(path, ours, theirs)
-    else for (const [index, each] of ours.entries()) this.compare(each, theirs[index], [...path, index])
-  }
-
   /** Compares the order of init containers, which run one after another. Ignores containers that webhooks have added. */
-  private compareOrder(ours: readonly PathStep[], theirs: readonly PathStep[], path: Path): void {
+  #compareOrder(ours: readonly PathStep[], theirs: readonly PathStep[], path: Path): void {
     const names = ours.map(stepText)
     const present = theirs.map(stepText).filter((name) => names.includes(name))
     if (present.length === names.length && present.join() !== names.join())
-      this.addDifference([...path, 'order'], names.join(', '), present.join(', '))
+      this.#addDifference([...path, 'order'], names.join(', '), present.join(', '))
   }
 
-  private isEqualElement(ours: unknown, theirs: unknown, path: Path): boolean {
-    const other = new Comparison(this.#kind)
+  #isEqualElement(ours: unknown, theirs: unknown, path: Path): boolean {
+    const other = new Comparison(this.#object)
     other.compare(ours, theirs, path)
     return other.found.length === 0
   }
 
   /** Whether the API server would store two scalars equally. `parent`: the map that contains the live value. */
-  protected isSame(ours: unknown, live: unknown, path: Path, parent: Fields): boolean {
+  #isSame(ours: unknown, live: unknown, path: Path, parent: Fields): boolean {
     if (ours === live) return true
+    if (this.#isCustom) return isSameWithUnit(ours, live)
     const name = String(path.at(-1))
     const isSchema = this.#isSchema(path)
     // An empty class is not stored in a PersistentVolume. In a PersistentVolumeClaim, the field is a pointer.
-    if (name === 'storageClassName' && this.#kind === 'PersistentVolume' && ours === '') return live === undefined
+    if (name === 'storageClassName' && this.#object.kind === 'PersistentVolume' && ours === '')
+      return live === undefined
     const isInMap = !isSchema && path.length > 1 && textMaps.test(String(path.at(-2)))
     if (isZero(ours) && !isInMap && omittedZeros.has(name))
       // The server does not store a zero of these fields, but omits the field or stores its default.
@@ -332,45 +332,11 @@ class Comparison {
   }
 }
 
-/** Compares custom resources. A zero differs from an absent field, and the order of lists matters. */
-class CustomComparison extends Comparison {
-  readonly #applied: Readonly<Record<string, string>>
-
-  constructor(live: KubeObject, owned: readonly string[]) {
-    super('', owned)
-    this.#applied = live.metadata.applied ?? {}
-  }
-
-  protected override addDifference(path: Path, manifest: unknown, live: unknown): void {
-    // A controller or webhook may remove an empty field, so a missing empty field is no difference.
-    const isEmpty = isZero(manifest) || isDeeplyEmpty(manifest)
-    if (live === undefined && isEmpty && !Object.hasOwn(this.#applied, toPointer(path))) return
-    super.addDifference(path, manifest, live)
-  }
-
-  protected override isOmittedIfEmpty(path: Path): boolean {
-    return path.length <= 1
-  }
-
-  protected override hasAppliedContent(): boolean {
-    return false
-  }
-
-  protected override isAppliedField(name: string, _value: unknown, _live: Fields, path: Path): boolean {
-    return path.every((step) => typeof step !== 'number') && this.isOwned([...path, name])
-  }
-
-  protected override compareLists(ours: readonly unknown[], theirs: unknown, path: Path): void {
-    if (Array.isArray(theirs)) this.compareInOrder(ours, theirs, path)
-    else this.addDifference(path, ours, theirs)
-  }
-
-  protected override isSame(ours: unknown, live: unknown): boolean {
-    if (ours === live) return true
-    if (typeof ours !== 'string' || typeof live !== 'string') return false
-    const isMoment = /^\d{4}-\d\d-\d\dT/.test(ours) && isSameMoment(ours, live)
-    return isMoment || (hasUnit(ours) && hasUnit(live) && isSameQuantity(ours, live)) || isSameDuration(ours, live)
-  }
+/** Whether two texts of a custom resource are equal times, quantities or durations. */
+function isSameWithUnit(ours: unknown, live: unknown): boolean {
+  if (typeof ours !== 'string' || typeof live !== 'string') return false
+  const isMoment = /^\d{4}-\d\d-\d\dT/.test(ours) && isSameMoment(ours, live)
+  return isMoment || (hasUnit(ours) && hasUnit(live) && isSameQuantity(ours, live)) || isSameDuration(ours, live)
 }
 
 function isIgnoredField(path: Path, name: string): boolean {
@@ -438,18 +404,13 @@ function isSameMoment(ours: unknown, theirs: unknown): boolean {
 export function describeDifference({ path, manifest, live }: Difference): string {
   const field = describePath(path)
   const [ours, theirs] = [shownValue(manifest), shownValue(live)]
-  if (isOnlyLive({ path, manifest, live })) return removedFieldText(field)
+  if (manifest === undefined && live !== undefined) return removedFieldText(field)
   if (live === undefined) return ours === undefined ? `${field} is missing` : `${field} is missing, not ${ours}`
   return ours === undefined || theirs === undefined ? `${field} differs` : `${field} is ${theirs}, not ${ours}`
 }
 
 function removedFieldText(field: string): string {
   return `${field} is set, and not in the file`
-}
-
-/** Whether only the live object contains the field. */
-function isOnlyLive({ manifest, live }: Difference): boolean {
-  return manifest === undefined && live !== undefined
 }
 
 const maxValueLength = 120
@@ -512,7 +473,9 @@ export function compareWithLastApplied(manifest: ManifestObject, live: KubeObjec
   const mayBeFromController = !isBuiltIn(manifest.apiVersion) || manifest.kind === 'Job'
   const applier = writerOfMostFields(Object.keys(ours), appliers.length > 0 || mayBeFromController ? appliers : writers)
   if (applier === undefined) return undefined
-  const removedFields = findDifferences(manifest, live, applier.ownedFields).filter(isOnlyLive)
+  const removedFields = findDifferences(manifest, live, applier.ownedFields).filter(
+    ({ manifest }) => manifest === undefined,
+  )
   return { differing: [], removed: removedFields.map(describeDifference), hasValues: false, applier }
 }
 
@@ -532,16 +495,21 @@ function writerOfMostFields(ours: readonly string[], writers: readonly ManagedFi
   return candidates.toSorted((a, b) => b.count - a.count || b.ownedCount - a.ownedCount)[0]?.writer
 }
 
-type Hashes = Readonly<Record<string, string>>
-
-function compareApplied(ours: Hashes, applied: Hashes): Pick<LastAppliedComparison, 'differing' | 'removed'> {
-  const missing = Object.keys(ours).filter(
-    (pointer) => !toolMetadata.test(pointer) && applied[pointer] !== ours[pointer],
-  )
-  const beyond = Object.keys(applied).filter((pointer) => !toolMetadata.test(pointer) && !Object.hasOwn(ours, pointer))
+/** Compares the hashes of the fields in the manifest and in `last-applied-configuration`, by their pointers. */
+function compareApplied(
+  ours: Readonly<Record<string, string>>,
+  applied: Readonly<Record<string, string>>,
+): Pick<LastAppliedComparison, 'differing' | 'removed'> {
+  const compared = (fields: Readonly<Record<string, string>>) =>
+    Object.keys(fields).filter((pointer) => !toolMetadata.test(pointer))
+  const differing = compared(ours).filter((pointer) => applied[pointer] !== ours[pointer])
+  const beyond = compared(applied).filter((pointer) => !Object.hasOwn(ours, pointer))
+  // A removed field is described by its outermost parent that the manifest lacks.
+  const known = new Set(Object.keys(ours).flatMap(prefixesOf))
+  const removed = beyond.map((pointer) => prefixesOf(pointer).find((prefix) => !known.has(prefix)) ?? pointer)
   return {
-    differing: missing.map((pointer) => `${describePointer(pointer)} differs`),
-    removed: describeRemovedFields(beyond, Object.keys(ours)),
+    differing: differing.map((pointer) => `${describePointer(pointer)} differs`),
+    removed: [...new Set(removed)].map((pointer) => removedFieldText(describePointer(pointer))),
   }
 }
 
@@ -559,13 +527,6 @@ function prefixesOf(pointer: string): readonly string[] {
   return steps.slice(1).map((_, index) => steps.slice(0, index + 2).join('/'))
 }
 
-/** Describes the applied fields that the manifest does not contain, by their outermost missing parent. */
-function describeRemovedFields(applied: readonly string[], ours: readonly string[]): readonly string[] {
-  const known = new Set(ours.flatMap(prefixesOf))
-  const shortest = applied.map((pointer) => prefixesOf(pointer).find((prefix) => !known.has(prefix)) ?? pointer)
-  return [...new Set(shortest)].map((pointer) => removedFieldText(describePointer(pointer)))
-}
-
 /**
  * Finds the fields of a manifest that a writer other than the applier has changed in the live object. If the applier's
  * record is equal to the manifest, fields that the applier owns are ignored: admission has changed them.
@@ -573,7 +534,7 @@ function describeRemovedFields(applied: readonly string[], ours: readonly string
 export function findDriftedFields(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
   if (isEncrypted(manifest)) return []
   // A field that only the live object contains does not count as drift.
-  const found = findDifferences(manifest, live).filter((difference) => !isOnlyLive(difference))
+  const found = findDifferences(manifest, live).filter(({ manifest }) => manifest !== undefined)
   const record = compareWithLastApplied(manifest, live)
   const { hasValues, applier } = record ?? {}
   const isKnown = record !== undefined && isEqualRecord(record) && (hasValues || applier?.operation === 'Apply')
