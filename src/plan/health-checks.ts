@@ -19,8 +19,8 @@ type TextExpression = (object: KubeObject) => string | undefined
 /** Compiles CEL expressions over the fields of an object. Both functions throw an error if the syntax is invalid. */
 interface Compiler {
   /** An expression that reads a missing field is false. */
-  condition(source: string): Expression
-  text(source: string): TextExpression
+  readonly condition: (source: string) => Expression
+  readonly text: (source: string) => TextExpression
 }
 
 /** The maximum length of a text from an object, in characters. */
@@ -55,27 +55,25 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
       return hasPattern ? limited(() => evaluate(fields)) : evaluate(fields)
     }
   }
-  return {
-    condition: (source) => {
+  /** @param convert converts the result of the expression. @param fail returns the value after a failed evaluation */
+  const compile =
+    <Value>(convert: (result: unknown) => Value, fail: (error: unknown) => Value) =>
+    (source: string) => {
       const evaluate = compileExpression(source)
-      return cachePerObject((object) => {
+      return cachePerObject((object: KubeObject) => {
         try {
-          return { holds: evaluate(object) === true }
+          return convert(evaluate(object))
         } catch (error) {
-          return { holds: false, error: firstLine(error) }
+          return fail(error)
         }
       })
-    },
-    text: (source) => {
-      const evaluate = compileExpression(source)
-      return cachePerObject((object) => {
-        try {
-          return firstNonEmptyText(evaluate(object))
-        } catch {
-          return undefined
-        }
-      })
-    },
+    }
+  return {
+    condition: compile<ReturnType<Expression>>(
+      (result) => ({ holds: result === true }),
+      (error) => ({ holds: false, error: firstLine(error) }),
+    ),
+    text: compile(firstNonEmptyText, () => undefined),
   }
 }
 
@@ -266,10 +264,6 @@ export async function parseHealthChecks(text: string, path: string): Promise<rea
   return checks
 }
 
-/** These replace a condition or text with invalid syntax. */
-const neverHolds = () => ({ holds: false })
-const noText = () => undefined
-
 /**
  * Compiles the expressions of an entry.
  * @param onMistake called for each expression with invalid syntax; by default, the first error is thrown
@@ -279,44 +273,39 @@ export function compileEntry(
   compiler: Compiler,
   { isUsers = false, onMistake }: { readonly isUsers?: boolean; readonly onMistake?: (message: string) => void } = {},
 ): HealthCheck {
-  const compileOr = <Result>(field: string, compile: () => Result, otherwise: Result): Result => {
+  /** Undefined if the source is absent or its syntax is invalid. */
+  const compile = <Result>(field: string, source: string | undefined, compileSource: (source: string) => Result) => {
     try {
-      return compile()
+      return source === undefined ? undefined : compileSource(source)
     } catch (error) {
       if (onMistake === undefined) throw error
       onMistake(`${field}: ${firstLine(error)}`)
-      return otherwise
+      return undefined
     }
   }
-  const compileCondition = (field: string, source: string) =>
-    compileOr(field, () => compiler.condition(source), neverHolds)
-  const compileText = (field: string, source: string) => compileOr(field, () => compiler.text(source), noText)
-  const compileOptionalCondition = (field: 'failed' | 'inProgress' | 'suspended' | 'stallHold') => {
-    const source = entry[field]
-    return source === undefined ? undefined : compileCondition(field, source)
-  }
-  const compileOptionalText = (field: string, source: string | undefined) =>
-    source === undefined ? undefined : compileText(field, source)
-  const { apiVersion = '', kind, current, cause = [], milestones = [], revision, follows } = entry
+  const condition = (field: string, source: string | undefined) => compile(field, source, compiler.condition)
+  const text = (field: string, source: string | undefined) => compile(field, source, compiler.text)
+  const neverHolds = () => ({ holds: false })
+  const { apiVersion = '', kind, current, failed, cause = [], milestones = [], follows } = entry
   return {
     ...entry,
     group: entry.group ?? groupOf(apiVersion),
     kind,
     isUsers,
-    current: compileCondition('current', current),
-    failed: compileOptionalCondition('failed'),
-    inProgress: compileOptionalCondition('inProgress'),
-    suspended: compileOptionalCondition('suspended'),
-    stallHold: compileOptionalCondition('stallHold'),
-    cause: cause.map((source) => compileText('cause', source)),
-    milestones: milestones.map(({ name, done }) => ({ name, done: compileCondition('milestones', done) })),
-    revision: compileOptionalText('revision', revision),
+    current: condition('current', current) ?? neverHolds,
+    failed: condition('failed', failed),
+    inProgress: condition('inProgress', entry.inProgress),
+    suspended: condition('suspended', entry.suspended),
+    stallHold: condition('stallHold', entry.stallHold),
+    cause: cause.flatMap((source) => text('cause', source) ?? []),
+    milestones: milestones.map(({ name, done }) => ({ name, done: condition('milestones', done) ?? neverHolds })),
+    revision: text('revision', entry.revision),
     follows: follows && {
-      object: compileText('follows', follows.object),
-      generation: compileOptionalText('follows', follows.generation),
-      every: compileOptionalText('follows', follows.every),
+      object: text('follows', follows.object) ?? (() => undefined),
+      generation: text('follows', follows.generation),
+      every: text('follows', follows.every),
     },
-    statusFields: statusFieldsOf(`${current} ${entry.failed}`),
+    statusFields: statusFieldsOf(`${current} ${failed}`),
   }
 }
 

@@ -2,15 +2,25 @@ import { basename } from 'node:path'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
 import type { PathStep } from '../cluster/field-paths.ts'
 import { type Fields, groupOf, isObject, shortName } from '../cluster/objects.ts'
-import { errorText, type Mistake, removeQuotedText } from '../errors.ts'
+import { parseDuration } from '../duration.ts'
+import { type AddMistake, errorText, type Mistake, nearestWords, quote, removeQuotedText } from '../errors.ts'
 import { maxNamedObjects } from '../thresholds.ts'
 import { readPrintedObjects } from './kubectl-output.ts'
-import { readGateAnnotations, readHook } from './manifest-annotations.ts'
 import { readManifestFiles } from './manifest-files.ts'
 import { checkName, checkNamespace } from './names.ts'
-import { describeAnnotation, type Manifest, type ParsedReferences, type Reference, type SkippedLine } from './target.ts'
+import { parseWaitFor } from './reference-flags.ts'
+import {
+  annotationPrefix,
+  describeAnnotation,
+  type Hook,
+  type Manifest,
+  omitUndefinedClocks,
+  type ParsedReferences,
+  type Reference,
+  type SkippedLine,
+} from './target.ts'
 
-/* Reads manifests in YAML or JSON, with the lines of their fields. */
+/* Reads manifests in YAML or JSON, with the lines of their fields and the annotations that are settings or hooks. */
 
 /**
  * Reads the files of the input `manifests`. Every object becomes a reference. Never throws: mistakes are collected with
@@ -84,6 +94,84 @@ function readManifest(
     return { ...skipped, why, hasGeneratedName }
   }
   return { place, exclude: false, kind: object.kind, name, namespace, ...settings, ...(hook && { hook }), manifest }
+}
+
+const settings = ['timeout', 'stall-timeout', 'for', 'skip'] as const
+
+/**
+ * Reads the annotations whose keys begin with `rollout-gate/`.
+ * @param annotations `metadata.annotations`, not yet validated
+ * @param addMistake called with the key of the annotation and the message
+ */
+function readGateAnnotations(annotations: unknown, addMistake: (key: string, message: string) => void) {
+  const written = isObject(annotations) ? annotations : {}
+  const known = settings.map((name) => `${annotationPrefix}${name}`)
+  for (const key of Object.keys(written)) {
+    if (!key.startsWith(annotationPrefix) || known.includes(key)) continue
+    const [near] = nearestWords(key.slice(annotationPrefix.length), settings, 1)
+    const hint = near === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${annotationPrefix}${near}?`
+    addMistake(key, `There is no annotation ${quote(key)}. ${hint}`)
+  }
+  const readSetting = <T>(
+    name: (typeof settings)[number],
+    parse: (text: string, addMistake: AddMistake) => T | undefined,
+  ): T | undefined => {
+    const key = `${annotationPrefix}${name}`
+    const value = written[key]
+    if (typeof value === 'string') return parse(value, (message) => addMistake(key, `${key}: ${message}`))
+    if (value !== undefined) addMistake(key, `${key} is not a string. Write its value in quotes: "${value}".`)
+    return undefined
+  }
+  const parseSkip = (text: string, addMistake: AddMistake) => {
+    if (text === 'true' || text === 'false') return text === 'true'
+    addMistake(`${quote(text)} is neither "true" nor "false". Write one of them.`)
+    return undefined
+  }
+  return {
+    clocks: omitUndefinedClocks({
+      timeoutMs: readSetting('timeout', parseDuration),
+      stallTimeoutMs: readSetting('stall-timeout', parseDuration),
+    }),
+    waitFor: readSetting('for', parseWaitFor),
+    skip: readSetting('skip', parseSkip),
+  }
+}
+
+/** The annotations of Helm and Argo CD for the events that run a hook, and for the removal of the hook. */
+const tools = [
+  { events: 'helm.sh/hook', removal: 'helm.sh/hook-delete-policy' },
+  { events: 'argocd.argoproj.io/hook', removal: 'argocd.argoproj.io/hook-delete-policy' },
+] as const
+
+/** Hook events outside of a deploy, in lower case (helm.sh/helm pkg/release, `HookEvent`; gitops-engine, `HookType`). */
+const eventsOutsideDeploys: ReadonlySet<string> = new Set([
+  ...['test', 'test-success', 'test-failure', 'pre-delete', 'post-delete', 'pre-rollback', 'post-rollback'],
+  ...['predelete', 'postdelete', 'syncfail', 'skip'],
+])
+/** The policies that remove a hook after success. Without a policy, a hook is removed only before its next run. */
+const removalPolicies: ReadonlySet<string> = new Set(['hook-succeeded', 'hooksucceeded'])
+
+/**
+ * Reads the annotations of Helm and Argo CD that make an object a hook.
+ * @param annotations `metadata.annotations`, not yet validated
+ * @returns undefined if the object is not a hook
+ */
+export function readHook(annotations: unknown): Hook | undefined {
+  const written = isObject(annotations) ? annotations : {}
+  const wordsOf = (key: string) =>
+    String(written[key] ?? '')
+      .split(',')
+      .map((word) => word.trim().toLowerCase())
+  const annotationText = (key: string) => `${key}=${written[key]}`
+  const used = tools.filter(({ events }) => written[events] !== undefined)
+  if (used.length === 0) return undefined
+  const removing = tools.find(({ removal }) => wordsOf(removal).some((word) => removalPolicies.has(word)))
+  const isSkipped = used.every(({ events }) => wordsOf(events).every((word) => eventsOutsideDeploys.has(word)))
+  return {
+    annotation: used.map(({ events }) => annotationText(events)).join(', '),
+    ...(removing && { removal: annotationText(removing.removal) }),
+    ...(isSkipped && { isSkipped }),
+  }
 }
 
 /** An object in a manifest. If the server generates the name, `metadata.name` is its start: `migrate-…`. */

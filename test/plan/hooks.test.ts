@@ -1,5 +1,4 @@
-import { readHook } from '../../src/plan/manifest-annotations.ts'
-import { parseManifests } from '../../src/plan/read-manifests.ts'
+import { parseManifests, readHook } from '../../src/plan/read-manifests.ts'
 import { rows, titled } from '../kit/rows.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
