@@ -2,7 +2,7 @@ import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
 import type { ObjectName } from '../cluster/objects.ts'
 import { formatDuration, parseDuration } from '../duration.ts'
 import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
-import { number, oneOf, writtenLines } from '../input-types.ts'
+import { number, oneOf, type Parse, writtenLines } from '../input-types.ts'
 import type { Inputs } from '../inputs.ts'
 import { defaultRequestTimeoutMs, maxRequestLines } from '../thresholds.ts'
 import { splitWords } from './kubectl-output.ts'
@@ -49,30 +49,27 @@ export interface Checks {
   readonly holdMs: number
 }
 
-/** Reads the lines of `http-checks`. Never throws: mistakes are collected with their lines. */
+const input = 'http-checks'
+
+/**
+ * Reads the lines of `http-checks`. Never throws: mistakes are collected with their lines. Lines with mistakes are
+ * omitted, but counted in `index` and `line`.
+ */
 export function parseChecks({
-  httpChecks,
+  httpChecks: text,
   holdMs,
 }: Pick<Inputs, 'httpChecks' | 'holdMs'>): Checks & { readonly mistakes: readonly Mistake[] } {
   const mistakes: Mistake[] = []
-  return { httpChecks: parseRequestLines(httpChecks, mistakes), holdMs, mistakes }
-}
-
-/** Parses the lines of `http-checks`. Omits lines with mistakes, but counts them in `index` and `line`. */
-function parseRequestLines(text: string, mistakes: Mistake[]): readonly RequestCheck[] {
   const lines = writtenLines(text)
   if (lines.length > maxRequestLines)
     mistakes.push({ input, message: `It has more than ${maxRequestLines} lines. Split them among several gates.` })
-  return lines.slice(0, maxRequestLines).flatMap(({ text, line }, index) => {
+  const httpChecks = lines.slice(0, maxRequestLines).flatMap(({ text, line }, index) => {
     const before = mistakes.length
-    const parsed = parseRequest(text, { index, line }, (message) => mistakes.push({ input, line, message }))
-    return mistakes.length > before ? [] : (parsed ?? [])
+    const parsed = parseRequest(text, (message) => mistakes.push({ input, line, message }))
+    return parsed === undefined || mistakes.length > before ? [] : [{ index, line, ...parsed }]
   })
+  return { httpChecks, holdMs, mistakes }
 }
-
-const input = 'http-checks'
-
-type WrittenLine = Pick<RequestCheck, 'index' | 'line'>
 
 const requestFlags = {
   'each-pod': { type: 'boolean' },
@@ -92,7 +89,7 @@ const scheme = oneOf('http', 'https')
 
 const form = 'Write a reference, a method and a path, like service/web GET /healthz.'
 
-function parseRequest(written: string, place: WrittenLine, addMistake: AddMistake): RequestCheck | undefined {
+function parseRequest(written: string, addMistake: AddMistake): Omit<RequestCheck, 'index' | 'line'> | undefined {
   const words = splitWords(written, addMistake)?.map(({ text }) => text)
   if (words === undefined) return undefined
   const { words: named, flags } = splitFlags(words, addMistake, requestFlags, 'request')
@@ -107,29 +104,29 @@ function parseRequest(written: string, place: WrittenLine, addMistake: AddMistak
     addMistake(more.length > 0 ? `${quote(more[0] ?? '')} is too much. ${form}` : `Something is missing. ${form}`)
     return undefined
   }
-  checkMethod(method, addMistake)
+  if (!methods.some((known) => known === method)) {
+    const hint = didYouMean(method.toUpperCase(), methods) || ` There are ${methods.join(', ')}.`
+    addMistake(`${quote(method)} is no method of HTTP.${hint}`)
+  }
   checkPath(path, addMistake)
+  const readFlag = <T>(name: keyof typeof requestFlags, parse: Parse<T>, otherwise: T): T => {
+    const text = flags.get(name)
+    const addFlagMistake: AddMistake = (message) => addMistake(`--${name}: ${message}`)
+    return (text === undefined ? undefined : parse(text, addFlagMistake)) ?? otherwise
+  }
   return {
-    ...place,
     text: maskHeaders(words),
     method,
     path,
     ...readReference(object, flags.get('namespace'), addMistake),
-    scheme: scheme.parse(flags.get('scheme') ?? 'http', (message) => addMistake(`--scheme: ${message}`)) ?? 'http',
+    scheme: readFlag('scheme', scheme.parse, 'http'),
     headers: readHeaders(flags.get('header'), addMistake),
-    expectStatus: readStatusRanges(flags.get('expect-status'), addMistake),
+    expectStatus: readFlag('expect-status', parseStatusRanges, [[200, 299]]),
     expectBody: flags.get('expect-body'),
-    timeoutMs: readTimeout(flags.get('timeout'), addMistake),
-    times: readTimes(flags.get('times'), addMistake),
+    timeoutMs: readFlag('timeout', parseTimeout, defaultRequestTimeoutMs),
+    times: readFlag('times', parseTimes, 1),
     eachPod: flags.has('each-pod'),
   }
-}
-
-function checkMethod(method: string, addMistake: AddMistake): void {
-  if (methods.some((known) => known === method)) return
-  addMistake(
-    `${quote(method)} is no method of HTTP.${didYouMean(method.toUpperCase(), methods) || ` There are ${methods.join(', ')}.`}`,
-  )
 }
 
 /** Reads a reference with an optional port, like `service/web:8080`. */
@@ -186,31 +183,27 @@ function readHeaders(text: string | undefined, addMistake: AddMistake): readonly
   })
 }
 
-/** Reads HTTP statuses like `200`, `200-299` or `200,302`. */
-function readStatusRanges(text: string | undefined, addMistake: AddMistake): readonly StatusRange[] {
-  return (text ?? '200-299').split(',').flatMap((part) => {
+/** Parses HTTP statuses like `200`, `200-299` or `200,302`. */
+function parseStatusRanges(text: string, addMistake: AddMistake): readonly StatusRange[] {
+  return text.split(',').flatMap((part) => {
     const [, first = '', last = first] = /^\s*([1-5]\d\d)(?:-([1-5]\d\d))?\s*$/.exec(part) ?? []
     if (first !== '' && Number(first) <= Number(last)) return [[Number(first), Number(last)] as const]
-    addMistake(`--expect-status: ${quote(part)} is no status. Write one like 204, a range like 200-299, or 200,302.`)
+    addMistake(`${quote(part)} is no status. Write one like 204, a range like 200-299, or 200,302.`)
     return []
   })
 }
 
-function readTimeout(text: string | undefined, addMistake: AddMistake): number {
-  if (text === undefined) return defaultRequestTimeoutMs
-  const timeoutMs = parseDuration(text, (message) => addMistake(`--timeout: ${message}`))
+function parseTimeout(text: string, addMistake: AddMistake): number | undefined {
+  const timeoutMs = parseDuration(text, addMistake)
   if (timeoutMs === 0)
-    addMistake(
-      `--timeout: A request cannot wait for ever. Write a duration, like ${formatDuration(defaultRequestTimeoutMs)}.`,
-    )
-  return timeoutMs ?? defaultRequestTimeoutMs
+    addMistake(`A request cannot wait for ever. Write a duration, like ${formatDuration(defaultRequestTimeoutMs)}.`)
+  return timeoutMs
 }
 
-function readTimes(text: string | undefined, addMistake: AddMistake): number {
-  if (text === undefined) return 1
-  const times = number.parse(text, (message) => addMistake(`--times: ${message}`))
-  if (times === 0) addMistake('--times: Write at least 1.')
-  return times ?? 1
+function parseTimes(text: string, addMistake: AddMistake): number | undefined {
+  const times = number.parse(text, addMistake)
+  if (times === 0) addMistake('Write at least 1.')
+  return times
 }
 
 /** Joins the words of a line, with `***` in place of the values of headers. A replay can parse the result. */

@@ -1,8 +1,8 @@
 import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
-import { groupOf } from '../cluster/objects.ts'
+import { groupOf, isObject } from '../cluster/objects.ts'
 import { nearestWords, quote } from '../errors.ts'
 import { wordSet } from './names.ts'
-import type { Reference } from './target.ts'
+import type { ManifestObject, Reference } from './target.ts'
 
 /* Finds the kind for a word like `deploy`, as kubectl does. Also decides which API groups are built in. */
 
@@ -104,11 +104,12 @@ function nearestKinds(name: string, resources: readonly ApiResource[]): ApiResou
   return nearestWords(name, byName.keys()).flatMap((known) => byName.get(known) ?? [])
 }
 
+/** The fields of a CustomResourceDefinition's spec that define kinds. A manifest may lack any of them. */
 interface CrdSpec {
   readonly group?: unknown
   readonly scope?: unknown
-  readonly names?: { readonly kind?: unknown; readonly plural?: unknown; readonly singular?: unknown }
-  readonly versions?: readonly { readonly name?: unknown; readonly served?: unknown; readonly subresources?: object }[]
+  readonly names?: { readonly kind?: unknown; readonly plural?: unknown }
+  readonly versions?: unknown
 }
 
 /**
@@ -117,30 +118,17 @@ interface CrdSpec {
  */
 export function kindsOfCrds(references: readonly Reference[]): readonly ApiResource[] {
   return references.flatMap(({ manifest }) => {
-    if (manifest === undefined) return []
-    const { apiVersion, kind, spec } = manifest.object
-    const isDefinition = apiVersion === 'apiextensions.k8s.io/v1' && kind === 'CustomResourceDefinition'
-    return isDefinition && typeof spec === 'object' && spec !== null ? kindsOfCrd(spec) : []
+    const { apiVersion, kind: ownKind, spec } = manifest?.object ?? ({} as Partial<ManifestObject>)
+    const isCrd = apiVersion === 'apiextensions.k8s.io/v1' && ownKind === 'CustomResourceDefinition'
+    const { group, scope, names, versions } = (isCrd && isObject(spec) ? spec : {}) as CrdSpec
+    const { kind, plural } = names ?? {}
+    if (typeof group !== 'string' || typeof kind !== 'string' || typeof plural !== 'string') return []
+    const singular = kind.toLowerCase()
+    const served = Array.isArray(versions) ? versions.filter((each) => isObject(each) && each['served'] === true) : []
+    return served.flatMap(({ name: version, subresources }) => {
+      const status = isObject(subresources) && 'status' in subresources
+      const resource = { group, version, kind, plural, singular, namespaced: scope === 'Namespaced', status }
+      return typeof version === 'string' ? [resource] : []
+    })
   })
-}
-
-function kindsOfCrd({ group, scope, names, versions }: CrdSpec): readonly ApiResource[] {
-  const { kind, plural } = names ?? {}
-  if (typeof group !== 'string' || typeof kind !== 'string' || typeof plural !== 'string') return []
-  if (!Array.isArray(versions)) return []
-  return (versions as NonNullable<CrdSpec['versions']>).flatMap(({ name, served, subresources }) =>
-    typeof name === 'string' && served === true
-      ? [
-          {
-            group,
-            version: name,
-            kind,
-            plural,
-            singular: kind.toLowerCase(),
-            namespaced: scope === 'Namespaced',
-            status: subresources !== undefined && 'status' in subresources,
-          },
-        ]
-      : [],
-  )
 }

@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util'
 import { formatDuration, parseDuration } from '../duration.ts'
 import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
+import type { Parse } from '../input-types.ts'
 import { parseMilestoneTimeouts } from '../inputs.ts'
 import { checkNamespace, checkSelector } from './names.ts'
-import { parseRevision, type WantedRevision } from './revision.ts'
-import { omitUndefinedClocks, type Reference, type TargetClocks, type WaitFor } from './target.ts'
+import { parseRevision } from './revision.ts'
+import { omitUndefinedClocks, type Reference, type WaitFor } from './target.ts'
 
 /* Reads the flags of references, such as `--for` and `--timeout`. */
 
@@ -97,11 +98,8 @@ export function splitFlags(
 export function readFlagValues(
   flags: Flags,
   addMistake: AddMistake,
-): { namespace?: string; clocks: TargetClocks; waitFor?: WaitFor; revisions?: readonly WantedRevision[] } {
-  const parseFlag = <T>(
-    flag: string,
-    parse: (text: string, addMistake: AddMistake) => T | undefined,
-  ): T | undefined => {
+): Pick<Reference, 'namespace' | 'clocks' | 'waitFor' | 'revisions'> {
+  const parseFlag = <T>(flag: string, parse: Parse<T>): T | undefined => {
     const text = flags.get(flag)
     return text === undefined ? undefined : parse(text, (message) => addMistake(`--${flag}: ${message}`))
   }
@@ -115,21 +113,14 @@ export function readFlagValues(
   const waitFor = waitForText === undefined ? undefined : parseWaitFor(waitForText, addMistake)
   const namespace = flags.get('namespace')
   if (namespace !== undefined) checkNamespace(namespace, addMistake)
-  const written = flags.get('revision')
-  const revisions = written
-    ?.split('\n')
-    .flatMap((text) => parseRevision(text, (message) => addMistake(`--revision: ${message}`)) ?? [])
-  if (revisions !== undefined && waitFor !== undefined)
-    addMistake('--revision and --for are given together. Keep one of them.')
-  return { namespace, clocks, waitFor, ...(revisions && { revisions: checkRevisionSources(revisions, addMistake) }) }
-}
-
-/** Adds a mistake if two revisions have the same source. Returns the revisions unchanged. */
-function checkRevisionSources(revisions: readonly WantedRevision[], addMistake: AddMistake): readonly WantedRevision[] {
-  const sources = new Set(revisions.map(({ source }) => source))
-  if (sources.size < revisions.length)
+  const revisions = parseFlag('revision', (text, addFlagMistake) =>
+    text.split('\n').flatMap((each) => parseRevision(each, addFlagMistake) ?? []),
+  )
+  if (revisions === undefined) return { namespace, clocks, waitFor }
+  if (waitFor !== undefined) addMistake('--revision and --for are given together. Keep one of them.')
+  if (new Set(revisions.map(({ source }) => source)).size < revisions.length)
     addMistake('--revision is given twice for one source. Name the source of each: --revision=app=a1b2c3d.')
-  return revisions
+  return { namespace, clocks, waitFor, revisions }
 }
 
 /** Reads the label selector, which is empty for `--all`. Undefined without both flags. */
@@ -156,18 +147,11 @@ export function parseWaitFor(text: string, addMistake: AddMistake): WaitFor | un
 }
 
 function readWaitFor(text: string): WaitFor | undefined {
-  const [word = ''] = text.split('=', 1)
-  const rest = text.slice(word.length + 1)
-  if (/^(create|delete)$/i.test(text)) return { type: text.toLowerCase() === 'create' ? 'create' : 'delete' }
-  if (word === 'condition') return readConditionFlag(rest)
-  return word === 'jsonpath' ? readJsonPath(rest) : undefined
-}
-
-function readConditionFlag(text: string): WaitFor | undefined {
-  const equals = text.indexOf('=')
-  const condition = equals < 0 ? text : text.slice(0, equals)
-  const status = equals < 0 ? 'True' : text.slice(equals + 1)
-  return condition === '' || status === '' ? undefined : { type: 'condition', condition, status }
+  if (/^create$/i.test(text)) return { type: 'create' }
+  if (/^delete$/i.test(text)) return { type: 'delete' }
+  const [, condition, status = 'True'] = /^condition=([^=]+)(?:=(.+))?$/s.exec(text) ?? []
+  if (condition !== undefined) return { type: 'condition', condition, status }
+  return text.startsWith('jsonpath=') ? readJsonPath(text.slice('jsonpath='.length)) : undefined
 }
 
 function readJsonPath(text: string): WaitFor | undefined {
@@ -201,28 +185,21 @@ function areBracketsClosed(path: string): boolean {
 }
 
 /**
- * Finds references whose timeout is longer than the gate's timeout, so that the gate's timeout ends them.
+ * Finds references whose timeout has no effect, because the gate's timeout is shorter. 0 means no timeout.
  * @param gateMs the input `timeout` in milliseconds; if undefined, the timeouts of references extend the gate's timeout
  * @returns one mistake for each such reference
  */
 export function findTimeoutMistakes(references: readonly Reference[], gateMs: number | undefined): readonly Mistake[] {
-  return references.flatMap(({ place, clocks, manifest, exclude }) => {
-    const message = exclude ? undefined : explainLongTimeout(clocks.timeoutMs, gateMs)
-    if (message === undefined) return []
+  if (gateMs === undefined || gateMs === 0) return []
+  const gateText = `the gate's timeout of ${formatDuration(gateMs)}`
+  const remedy = 'Raise timeout, or leave it out: then the gate may take as long as its references.'
+  return references.flatMap(({ place, clocks: { timeoutMs }, manifest, exclude }) => {
+    if (exclude || timeoutMs === undefined || (timeoutMs > 0 && timeoutMs <= gateMs)) return []
     const line = manifest?.lineOf(['metadata', 'annotations', 'rollout-gate/timeout']) ?? place.line
+    const message =
+      timeoutMs === 0
+        ? `Its timeout is off, but ${gateText} ends it too. ${remedy}`
+        : `Its timeout of ${formatDuration(timeoutMs)} is longer than ${gateText}, which ends it too. ${remedy}`
     return [{ ...place, line, message }]
   })
-}
-
-/**
- * The message for a timeout of a reference that has no effect, because the gate's timeout is shorter; else undefined.
- * Both timeouts are in milliseconds. 0 means no timeout.
- */
-function explainLongTimeout(timeoutMs: number | undefined, gateMs: number | undefined): string | undefined {
-  if (timeoutMs === undefined || gateMs === undefined || gateMs === 0) return undefined
-  const remedy = 'Raise timeout, or leave it out: then the gate may take as long as its references.'
-  if (timeoutMs === 0)
-    return `Its timeout is off, but the gate's timeout of ${formatDuration(gateMs)} ends it too. ${remedy}`
-  if (timeoutMs <= gateMs) return undefined
-  return `Its timeout of ${formatDuration(timeoutMs)} is longer than the gate's timeout of ${formatDuration(gateMs)}, which ends it too. ${remedy}`
 }
