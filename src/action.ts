@@ -99,9 +99,9 @@ function recordExtras(state: JobState, links: ExtraOutputs): Pick<ExtrasHooks, '
       tryToWrite('The state', () => state.opened(opened))
       const { output } = knownExtras[opened.extra]
       const link = opened.url || String(opened.id)
-      if (output === undefined || links[output.name] === link) return
-      links[output.name] = link
-      tryToWrite('The outputs', () => setOutputs({ [output.name]: link }))
+      if (output === undefined || links[output] === link) return
+      links[output] = link
+      tryToWrite('The outputs', () => setOutputs({ [output]: link }))
     },
     onClosed: (extra) => tryToWrite('The state', () => state.closed(extra)),
   }

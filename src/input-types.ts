@@ -7,9 +7,10 @@ import { maxNumber } from './thresholds.ts'
 /** Converts the text of an input to a value. Returns undefined after a mistake. */
 export type Parse<T> = (text: string, addMistake: AddMistake) => T | undefined
 
-/** The type of an input's value. `placeholder`: its name in the help, empty for a switch. */
+/** The type of an input's value. */
 export interface ValueType<T> {
-  readonly placeholder: string
+  /** The name of the value in the help: by default that of the input, empty for a switch. */
+  readonly placeholder?: string
   readonly parse: Parse<T>
   /** Whether the text has several lines. If so, it is not trimmed, because mistakes contain line numbers. */
   readonly isLines?: boolean
@@ -25,10 +26,10 @@ export const optionalDuration: ValueType<number> = {
 }
 
 /** A text as it is; undefined if empty. */
-export const text: ValueType<string | undefined> = { placeholder: 'TEXT', parse: (written) => written || undefined }
+export const text: ValueType<string | undefined> = { parse: (written) => written || undefined }
 
 /** Several lines as they are. */
-export const lines: ValueType<string> = { placeholder: 'LINES', parse: (written) => written, isLines: true }
+export const lines: ValueType<string> = { parse: (written) => written, isLines: true }
 
 /** The trimmed lines of a text with their numbers, from 1. Empty lines and comments are left out. */
 export function writtenLines(text: string): readonly { readonly line: number; readonly text: string }[] {
@@ -99,7 +100,6 @@ interface JobValues {
  * `eu` and the setting `10m`. Without facts on a runner that does not evaluate defaults of inputs.
  */
 export const jobValues: ValueType<JobValues> = {
-  placeholder: 'JSON',
   parse: (written) => {
     const { matrix, index, id } = Object(tryParseJson(written)) as Readonly<Record<string, unknown>>
     const values = Object.values(Object(matrix)).flatMap((value) =>
@@ -127,7 +127,6 @@ function leafTexts(value: unknown): string[] {
 /** One line that matches a pattern. @param expected what the line must be, for the message of a mistake */
 export function pattern(regex: RegExp, expected: string): ValueType<string | undefined> {
   return {
-    placeholder: 'TEXT',
     parse: (written, addMistake) => {
       if (written === '' || regex.test(written)) return written || undefined
       addMistake(`${quote(written)} is not ${expected}.`)

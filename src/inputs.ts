@@ -13,6 +13,7 @@ import {
   requiredDuration,
   text,
   type ValueType,
+  writtenLines,
 } from './input-types.ts'
 import {
   answersProven,
@@ -96,9 +97,13 @@ interface TypedInput<T> extends InputDefinition {
 
 type Row = Pick<InputDefinition, 'name' | 'group' | 'description'> & Partial<Omit<InputDefinition, 'isLines'>>
 
-function defineInput<T>({ isLines = false, ...type }: ValueType<T>, { isRecorded = true, ...row }: Row): TypedInput<T> {
+function defineInput<T>(
+  { isLines = false, placeholder, parse }: ValueType<T>,
+  { isRecorded = true, ...row }: Row,
+): TypedInput<T> {
   const defaults = { default: '', runnerDefault: '', details: '', actions: ['gate'], flag: 'shown' } as const
-  return { ...defaults, ...type, isLines, isRecorded, isReplayed: isRecorded, ...row }
+  const ofType = { parse, isLines, placeholder: placeholder ?? row.name.toUpperCase() }
+  return { ...defaults, ...ofType, isRecorded, isReplayed: isRecorded, ...row }
 }
 
 /** The milestones of all kinds. Their names are a contract: inputs, reports and recordings contain them. */
@@ -180,19 +185,15 @@ export type ExpectedImages = Readonly<Record<string, string>>
  */
 function parseExpectedImages(text: string, addMistake: AddMistake): ExpectedImages {
   const expected = new Map<string, string>()
-  for (const line of text.split(/\r?\n/)) {
-    const written = line.replace(/(^|\s)#.*$/s, '').trim()
-    if (written === '') continue
+  for (const { text: line } of writtenLines(text)) {
+    const written = line.replace(/\s#.*$/s, '').trim()
     const [, container, digest] = /^([^\s=]+)\s*=\s*(?:\S+@)?(sha256:[0-9a-f]{64})$/.exec(written) ?? []
     if (container === undefined || digest === undefined) {
       addMistake(
         `${quote(written)} is not a container with a digest. Write container=sha256:… with 64 hexadecimal digits.`,
       )
-    } else if (expected.has(container)) {
-      addMistake(`The container ${container} is given twice. Keep one of them.`)
-    } else {
-      expected.set(container, digest)
-    }
+    } else if (expected.has(container)) addMistake(`The container ${container} is given twice. Keep one of them.`)
+    else expected.set(container, digest)
   }
   return Object.fromEntries(expected)
 }
@@ -211,19 +212,8 @@ const webAddress = pattern(/^https?:\/\/[^\s/]+\S*$/i, 'a web address. Write one
 /** The extras, as in `report-to`: the permission that each needs, the event that its writes cause, and its output. */
 export const knownExtras = {
   'commit-status': { permission: 'statuses: write', event: 'status', output: undefined },
-  deployment: {
-    permission: 'deployments: write',
-    event: 'deployment_status',
-    output: {
-      name: 'deployment-id',
-      description: 'The number of the deployment whose status `report-to: deployment` wrote.',
-    },
-  },
-  comment: {
-    permission: 'pull-requests: write',
-    event: 'issue_comment',
-    output: { name: 'comment-url', description: 'The address of the comment that `report-to: comment` wrote.' },
-  },
+  deployment: { permission: 'deployments: write', event: 'deployment_status', output: 'deployment-id' },
+  comment: { permission: 'pull-requests: write', event: 'issue_comment', output: 'comment-url' },
 } as const
 
 /** The name of an extra, as in `report-to`. */
@@ -244,7 +234,6 @@ const definitions = {
   kubeconfig: defineInput(text, {
     name: 'kubeconfig',
     group: 'Where',
-    placeholder: 'KUBECONFIG',
     isRecorded: false,
     description: 'The kubeconfig as text, as base64, or as the path of an existing file.',
     details:
@@ -253,7 +242,6 @@ const definitions = {
   context: defineInput(text, {
     name: 'context',
     group: 'Where',
-    placeholder: 'CONTEXT',
     isRecorded: false,
     description: 'The context of the kubeconfig to use.',
     details:
@@ -262,7 +250,6 @@ const definitions = {
   namespace: defineInput(text, {
     name: 'namespace',
     group: 'Where',
-    placeholder: 'NAMESPACE',
     description: 'The namespace of resources without one.',
     details:
       'A line of `resources` overrides it with `-n`. It also applies to the output of kubectl, which contains no namespaces. Default: the namespace of the context.',
@@ -270,7 +257,6 @@ const definitions = {
   resources: defineInput(lines, {
     name: 'resources',
     group: 'What to gate',
-    placeholder: 'RESOURCES',
     flag: 'hidden',
     description: 'The resources to gate, one reference per line, in the form of the arguments of `kubectl wait`.',
     details:
@@ -279,7 +265,6 @@ const definitions = {
   manifests: defineInput(lines, {
     name: 'manifests',
     group: 'What to gate',
-    placeholder: 'MANIFESTS',
     isReplayed: false,
     description: 'Manifests whose objects are gated: files, folders and globs, one per line.',
     details:
@@ -339,13 +324,16 @@ const definitions = {
     description: 'The result of the job if another deployment changed a resource during the wait: `fail` or `pass`.',
     details: '`pass` applies only if every other resource is ready, and never to a rollback.',
   }),
-  expectImages: defineInput({ placeholder: 'EXPECT-IMAGES', parse: parseExpectedImages } as ValueType<ExpectedImages>, {
-    name: 'expect-images',
-    group: 'What to gate',
-    description: 'The image digests that must run, one `container=sha256:…` per line.',
-    details:
-      'If the pods are ready and a container of that name runs another digest, its resource fails with `image-mismatch`: the tag was moved, or another version was deployed. The resource also fails if no gated pod has such a container.',
-  }),
+  expectImages: defineInput<ExpectedImages>(
+    { parse: parseExpectedImages },
+    {
+      name: 'expect-images',
+      group: 'What to gate',
+      description: 'The image digests that must run, one `container=sha256:…` per line.',
+      details:
+        'If the pods are ready and a container of that name runs another digest, its resource fails with `image-mismatch`: the tag was moved, or another version was deployed. The resource also fails if no gated pod has such a container.',
+    },
+  ),
   awaitChangeMs: defineInput(requiredDuration, {
     name: 'await-change',
     group: 'Clocks',
@@ -368,7 +356,6 @@ const definitions = {
   healthCheckExprs: defineInput(text, {
     name: 'health-check-exprs',
     group: 'What to gate',
-    placeholder: 'HEALTH-CHECK-EXPRS',
     description:
       'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as in `healthCheckExprs` of Flux.',
     details: `Each entry decides for all gated custom resources of its kind: \`inProgress\` first, then \`failed\`, which must persist for ${reportedFailureMs / 1_000} seconds, then \`current\`. An entry may have [more fields](operators.md#entries). The \`--for\` of a reference takes precedence. Default: none; kinds are judged by their own rules.`,
@@ -435,7 +422,6 @@ const definitions = {
   reports: defineInput(lines, {
     name: 'reports',
     group: 'What to gate',
-    placeholder: 'REPORTS',
     isRecorded: false,
     actions: ['merge'],
     flag: 'none',
@@ -522,18 +508,17 @@ export function hasChecks({ written }: Pick<Inputs, 'written'>): boolean {
 
 const allDefinitions: readonly InputDefinition[] = Object.values(definitions)
 
+function definitionsOf(action: ActionName): readonly InputDefinition[] {
+  return allDefinitions.filter(({ actions }) => actions.includes(action))
+}
+
 /** Every input of `action.yml`, in the order of the documentation. */
-export const inputDefinitions = allDefinitions.filter(({ actions }) => actions.includes('gate'))
+export const inputDefinitions = definitionsOf('gate')
 
 /** Every input of `merge/action.yml`, first the inputs that only this action has. */
-export const mergeInputDefinitions = allDefinitions
-  .filter(({ actions }) => actions.includes('merge'))
-  .toSorted((one, other) => one.actions.length - other.actions.length)
-
-const byAction: Readonly<Record<ActionName, ReadonlyMap<string, InputDefinition>>> = {
-  gate: new Map(inputDefinitions.map((definition) => [definition.name, definition])),
-  merge: new Map(mergeInputDefinitions.map((definition) => [definition.name, definition])),
-}
+export const mergeInputDefinitions = definitionsOf('merge').toSorted(
+  (one, other) => one.actions.length - other.actions.length,
+)
 
 /** The names of all inputs. Each action reads all of them, because an input of the other action is a mistake. */
 export const inputNames: readonly string[] = allDefinitions.map(({ name }) => name)
@@ -551,7 +536,7 @@ export function readInputs(
   readonly inputs: Inputs
   readonly mistakes: readonly Mistake[]
 } {
-  const known = byAction[action]
+  const known = new Map(definitionsOf(action).map((definition) => [definition.name, definition]))
   const given = Object.entries(raw).flatMap(([name, value]) =>
     value?.trim() ? [[name, known.get(name)?.isLines ? value : value.trim()] as const] : [],
   )
@@ -573,17 +558,12 @@ export function readInputs(
     return [property, value ?? parse(definition.default, () => {})]
   })
   const inputs = { ...Object.fromEntries(values), written } as Inputs
-  return {
-    inputs,
-    mistakes: [...mistakes, ...missingTokenMistakes(inputs)],
+  if (inputs.githubToken === undefined && inputs.reportTo.length > 0) {
+    const permissions = inputs.reportTo.map((name) => `\`${knownExtras[name].permission}\``).join(', ')
+    const message = `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and below \`permissions:\` of the job: ${permissions}.`
+    mistakes.push({ input: 'report-to', message })
   }
-}
-
-function missingTokenMistakes({ githubToken, reportTo }: Inputs): Mistake[] {
-  if (githubToken !== undefined || reportTo.length === 0) return []
-  const permissions = reportTo.map((name) => `\`${knownExtras[name].permission}\``).join(', ')
-  const message = `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and below \`permissions:\` of the job: ${permissions}.`
-  return [{ input: 'report-to', message }]
+  return { inputs, mistakes }
 }
 
 /** Reads inputs as `readInputs` does. @throws UserError with all mistakes */

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { setOutput } from '@actions/core'
 import type { EndedRunRecord, TargetRecord } from './gate/run-record.ts'
-import { type ExtraName, knownExtras } from './inputs.ts'
 import { safeLine } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
 import { gateShiftMs, isoTime } from './report/json-report.ts'
@@ -12,10 +11,8 @@ import { failedResourcesBytes, recentVersionMs } from './thresholds.ts'
 
 /* Every output of the action: its name, documentation and value. */
 
-type ExtraOutput = NonNullable<(typeof knownExtras)[ExtraName]['output']>['name']
-
 /** The outputs of the extras. They are set as soon as an extra has written to GitHub, and again at the end. */
-export type ExtraOutputs = Partial<Record<ExtraOutput, string>>
+export type ExtraOutputs = Partial<Record<'deployment-id' | 'comment-url', string>>
 
 /** The results that the record of a gate does not contain. */
 interface Results {
@@ -33,15 +30,6 @@ interface OutputDefinition {
   readonly details?: string
   readonly value: (record: EndedRunRecord, results: Results) => string
 }
-
-const extraOutputs = Object.fromEntries(
-  Object.values(knownExtras).flatMap(({ output }) => {
-    if (output === undefined) return []
-    const { name, description } = output
-    const value: OutputDefinition['value'] = (_, { extras }) => extras?.[name] ?? ''
-    return [[name, { description, details: 'Empty without one.', value }]]
-  }),
-) as Readonly<Record<ExtraOutput, OutputDefinition>>
 
 /** Every output, in the order of the documentation. `npm run docs` writes them to `action.yml`. */
 export const outputDefinitions = {
@@ -102,7 +90,16 @@ export const outputDefinitions = {
     description: 'The path of the job summary as a Markdown file, written even if `summary` is `false`.',
     value: (_, { summary }) => summary,
   },
-  ...extraOutputs,
+  'deployment-id': {
+    description: 'The number of the deployment whose status `report-to: deployment` wrote.',
+    details: 'Empty without one.',
+    value: (_, { extras }) => extras?.['deployment-id'] ?? '',
+  },
+  'comment-url': {
+    description: 'The address of the comment that `report-to: comment` wrote.',
+    details: 'Empty without one.',
+    value: (_, { extras }) => extras?.['comment-url'] ?? '',
+  },
 } as const satisfies Readonly<Record<string, OutputDefinition>>
 
 type OutputName = keyof typeof outputDefinitions
@@ -112,10 +109,8 @@ const longestMore = '{"more":1000000}'.length
 
 /** The values of all outputs. Each is one line that is safe to print and to pass to other commands. */
 export function buildOutputs(record: EndedRunRecord, results: Results): Readonly<Record<OutputName, string>> {
-  const values = Object.entries<OutputDefinition>(outputDefinitions).map(([name, { value }]) => [
-    name,
-    value(record, results),
-  ])
+  const definitions = Object.entries<OutputDefinition>(outputDefinitions)
+  const values = definitions.map(([name, { value }]) => [name, value(record, results)])
   return Object.fromEntries(values)
 }
 
@@ -128,20 +123,16 @@ export function setOutputs(outputs: Partial<Record<OutputName, string>>): void {
 /** The targets that are not ready, as JSON: the deciding target, then the others in the order of the inputs. */
 function failedResources(record: EndedRunRecord): string {
   const deciding = decidingTarget(record)
-  const entries = record.targets
+  const failed = record.targets
     .filter(({ outcome }) => outcome !== 'ready')
     .toSorted((one, other) => Number(other === deciding) - Number(one === deciding))
-    .map((target) => {
-      const { outcome, reason, message, causedBy, causedByNamespace } = target
-      return targetJson(target, {
-        outcome,
-        reason,
-        message: safeLine(message, messageLimit),
-        causedBy,
-        causedByNamespace,
-      })
-    })
-  return jsonArray(entries)
+  return jsonArray(
+    failed.map((target) => {
+      const { outcome, reason, causedBy, causedByNamespace } = target
+      const message = safeLine(target.message, messageLimit)
+      return targetJson(target, { outcome, reason, message, causedBy, causedByNamespace })
+    }),
+  )
 }
 
 /** The targets with a recent version, as JSON, in the order of the inputs. */
@@ -179,13 +170,11 @@ function jsonArray(entries: readonly string[]): string {
 function slowestMilestone(record: EndedRunRecord): string {
   const { targets } = record
   if (!targets.some(({ milestones }) => milestones.some(({ state }) => state === 'done'))) return ''
-  const [slowest] = targets
-    .flatMap((target) => {
-      const step = slowestStep(target, record)
-      return step === undefined ? [] : [{ target: target.target, step }]
-    })
-    .toSorted((one, other) => other.step.tookMs - one.step.tookMs)
+  const steps = targets.flatMap((target) => {
+    const step = slowestStep(target, record)
+    return step === undefined ? [] : [{ ...step, target: target.target }]
+  })
+  const [slowest] = steps.toSorted((one, other) => other.tookMs - one.tookMs)
   if (slowest === undefined) return ''
-  const { target, step } = slowest
-  return `${safeLine(target)} ${safeLine(step.name)} ${(step.tookMs / 1_000).toFixed(1)}s`
+  return `${safeLine(slowest.target)} ${safeLine(slowest.name)} ${(slowest.tookMs / 1_000).toFixed(1)}s`
 }
