@@ -1,33 +1,31 @@
-import { awaitUnlessAborted, type Clock } from '../cluster/clock.ts'
+import { awaitUnlessAborted } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { ApiResource, FeedEvent, Observation } from '../cluster/feed.ts'
-import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
+import { type EventConsumer, Follower } from '../cluster/follower.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { EvidenceReader } from '../diagnosis/evidence-reader.ts'
 import { ManifestDrift } from '../diagnosis/manifest-drift.ts'
 import { errorText, UserError } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { JudgedRunRecord } from '../gate/run-record.ts'
-import { gateSettings, settingsForPurpose } from '../gate/settings.ts'
+import { gateSettings } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
-import { loadChecks } from '../lifecycle/rules.ts'
-import { findEntry } from '../plan/health-checks.ts'
 import { withComparableManifests } from '../plan/manifest-equality.ts'
 import type { Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, singleCheckMs } from '../thresholds.ts'
 import type { HttpChecker } from './http-checker.ts'
 import type { LiveLogs } from './live-logs.ts'
-import { RedactedOutput, type TextQueue } from './redacted-output.ts'
-import { Run, type RunPlan } from './run.ts'
-import { type LivePlan, type LiveSource, planTargets, type RunOptions } from './run-plan.ts'
+import { RedactedOutput } from './redacted-output.ts'
+import { Run } from './run.ts'
+import { completePlan, type LiveSource, planTargets, type RunOptions, type RunPlan } from './run-plan.ts'
 
 /* A run on a cluster: it connects the gate with watches, evidence, logs, http checks and the recording. */
 
 /**
  * Finds the targets, and returns the run that judges them. Undefined if `until` was aborted first.
  * @param awaited the revisions of Helm releases for which the gate has waited; empty for the first plan
- * @throws UserError for invalid input
+ * @throws UserError for invalid input, or if the credentials may not forward the ports to which requests must be sent
  */
 export async function planLiveRun(
   source: LiveSource,
@@ -35,48 +33,23 @@ export async function planLiveRun(
   awaited: readonly Target[],
   until: AbortSignal,
 ): Promise<LiveRun | undefined> {
-  const planned = await awaitUnlessAborted(planTargets(source, kinds, awaited, until), until)
-  return planned && new LiveRun(source, await completePlan(source, planned))
-}
-
-type CompletePlan = LivePlan & RunPlan
-
-/**
- * Adds the settings to a plan, and for a gate `http-checks` and `hold`. Their code is loaded only if needed.
- * @throws UserError if the credentials may not forward ports of pods, and requests must be sent to pods
- */
-async function completePlan(
-  { options, startedAt, healthChecks, cluster }: LiveSource,
-  planned: LivePlan,
-): Promise<CompletePlan> {
-  const { purpose, inputs, clock, usesFlags = false } = options
+  const { options, startedAt, healthChecks, cluster } = source
+  const { inputs, clock } = options
+  const found = await awaitUnlessAborted(planTargets(source, kinds, awaited, until), until)
+  if (found === undefined) return undefined
   const { context, version: serverVersion = '', serverOffsetMs } = cluster
-  const judged = planned.targets.filter((target) => target.waitFor === undefined && findEntry(target, healthChecks))
-  const settings = gateSettings(inputs, {
-    startedAt,
-    context,
-    serverVersion,
-    serverOffsetMs,
-    healthChecks,
-    ...(await loadChecks(planned.targets, planned.kinds)),
-    annotations: planned.annotations,
-    healthCheckKinds: [...new Set(judged.map(({ kind }) => kind))],
-  })
-  const singleCheckEndsAt = clock.now() + singleCheckMs
-  const plan = { ...planned, settings: settingsForPurpose(purpose, settings, singleCheckEndsAt), usesFlags }
-  const { checks } = planned
-  if (purpose !== 'gate' || checks === undefined) return plan
-  const { AfterReady } = await import('../gate/after-ready.ts')
-  if (checks.httpChecks.length > 0) {
+  const settings = gateSettings(inputs, { startedAt, context, serverVersion, serverOffsetMs })
+  const plan = await completePlan(found, settings, healthChecks, options, clock.now() + singleCheckMs)
+  if (plan.afterReady?.httpChecks.length) {
     const { checkPortForwardAccess } = await import('./http-checker.ts')
-    await checkPortForwardAccess(checks.httpChecks, cluster)
+    await checkPortForwardAccess(plan.afterReady.httpChecks, cluster)
   }
-  return { ...plan, afterReady: new AfterReady(checks) }
+  return new LiveRun(source, plan)
 }
 
 /** A run on a cluster. */
 export class LiveRun extends Run {
-  readonly plan: CompletePlan
+  readonly plan: RunPlan
   readonly output: RedactedOutput
   readonly isLive = true
   readonly #source: LiveSource
@@ -84,7 +57,7 @@ export class LiveRun extends Run {
   #logs: LiveLogs | undefined
   #evidence: EvidenceReader | undefined
 
-  constructor(source: LiveSource, plan: CompletePlan) {
+  constructor(source: LiveSource, plan: RunPlan) {
     super()
     const { options, cluster } = source
     const { reporter, secrets, clock } = options
@@ -124,22 +97,20 @@ export class LiveRun extends Run {
     else this.#logs.showEntry(entry)
   }
 
+  follow(consumer: EventConsumer): Promise<void> {
+    const { output } = this
+    const { clock } = this.#options
+    output.follow(() => consumer.requests)
+    return this.#run(new Follower(consumer, this.#cluster, clock, clock.now(), (event) => output.observe(event)))
+  }
+
   protected override async followGate(gate: Gate): Promise<void> {
     const { purpose, inputs, clock, cancelled } = this.#options
-    const { output } = this
+    const { output, plan } = this
     const cluster = this.#cluster
-    const createChecker = await this.#loadChecker()
-    let checker: HttpChecker | undefined
     const recording = await this.#openRecording()
-    this.#drift = purpose === 'gate' ? new ManifestDrift(this.plan, cluster.redactor) : undefined
-    this.#logs = await this.#openLogs(gate)
-    const ask = () => checker?.update(gate.questions)
-    const onStart = (observe: (observation: Observation) => void) => {
-      checker = createChecker?.(observe)
-      this.#evidence = new EvidenceReader(gate, cluster, observe, inputs.logLines)
-      observe({ type: 'DISCOVERY', resources: this.plan.kinds })
-    }
     const onEvent = (event: FeedEvent) => {
+      output.observe(event)
       this.#evidence?.observe(event)
       this.#logs?.update()
       // The user cancels the command `record` to end it: unlike in a gate, this is no event of the recording.
@@ -147,20 +118,50 @@ export class LiveRun extends Run {
       if (recording !== undefined && !isEnd) output.push(() => recording.write(event))
       this.#reportDrift(event, gate)
     }
+    const ask = () => checker?.update(gate.questions)
+    const follower = new Follower(gate, cluster, clock, clock.now(), onEvent, ask)
+    const observe = (observation: Observation) => follower.observe(observation)
+    const checker = await this.#openChecker(observe)
+    this.#drift = purpose === 'gate' ? new ManifestDrift(plan, cluster.redactor) : undefined
+    this.#logs = await this.#openLogs(gate)
+    this.#evidence = new EvidenceReader(gate, cluster, observe, inputs.logLines)
     const finish = async () => {
       checker?.close()
       // The runner soon kills a cancelled job.
       const limitMs = cancelled.aborted ? evidenceFinishWhenCancelledMs : evidenceFinishMs
       await Promise.all([this.#evidence?.finish(clock, limitMs), this.#logs?.finish()])
     }
+    output.follow(() => gate.requests)
     try {
-      await follow(gate, cluster, { clock, output, cancelled, onStart, onEvent, onUpdate: ask, finish })
+      observe({ type: 'DISCOVERY', resources: plan.kinds })
+      await this.#run(follower, finish)
     } finally {
       checker?.close()
       this.#logs?.close()
       // A recording that cannot be written does not change the verdict.
       await recording?.end(this.now()).catch((error) => this.#reportUnwritten(error))
       output.flush()
+    }
+  }
+
+  /**
+   * Passes the events of the cluster on until the consumer is over or the run is cancelled. Then prints the last texts.
+   * @param finish resolves when no more texts will be queued
+   * @throws the error of the consumer
+   */
+  async #run(follower: Follower, finish = async () => {}): Promise<void> {
+    const { cancelled } = this.#options
+    const { output } = this
+    const cancel = () => follower.cancel()
+    cancelled.addEventListener('abort', cancel)
+    try {
+      if (cancelled.aborted) cancel()
+      await follower.run()
+      await finish()
+      await output.finish((requests) => this.#cluster.refresh(requests), cancelled)
+    } finally {
+      output.flush()
+      cancelled.removeEventListener('abort', cancel)
     }
   }
 
@@ -177,21 +178,19 @@ export class LiveRun extends Run {
     return this.#drift?.addNotesTo(gate.record()) ?? gate.record()
   }
 
-  /** Loads the module that sends requests to pods. Undefined if there are no `http-checks`. */
-  async #loadChecker(): Promise<((observe: (answer: Observation) => void) => HttpChecker) | undefined> {
+  /** Opens the sender of `http-checks`. Its code is loaded only if needed. */
+  async #openChecker(observe: (observation: Observation) => void): Promise<HttpChecker | undefined> {
     const { clock, secrets } = this.#options
     if (!this.plan.afterReady?.httpChecks.length) return undefined
     const { HttpChecker } = await import('./http-checker.ts')
-    const { output } = this
-    const cluster = this.#cluster
-    return (observe) =>
-      new HttpChecker({ cluster, clock, redact: secrets.redact, observe, onWarning: output.onWarning })
+    const { onWarning } = this.output
+    return new HttpChecker({ cluster: this.#cluster, clock, redact: secrets.redact, observe, onWarning })
   }
 
   async #openLogs(gate: Gate): Promise<LiveLogs | undefined> {
     const { clock, cancelled } = this.#options
     const { targets, streamed } = this.plan
-    if (streamed.size === 0) return undefined
+    if (!streamed?.size) return undefined
     const { LiveLogs } = await import('./live-logs.ts')
     const { onEntry, onLog, onWarning } = this.output
     return new LiveLogs({
@@ -221,56 +220,5 @@ export class LiveRun extends Run {
     const message = `The recording ${inputs.record} could not be written: ${errorText(error)}`
     if (requiresRecording) throw new UserError([{ input: 'record', message }])
     this.output.onWarning(message)
-  }
-
-  follow(consumer: EventConsumer): Promise<void> {
-    const { clock, cancelled } = this.#options
-    return follow(consumer, this.#cluster, { clock, output: this.output, cancelled })
-  }
-}
-
-interface FollowOptions {
-  readonly clock: Clock
-  /** The queue of texts, which wait until all secrets are known. */
-  readonly output: TextQueue
-  /** Aborted by Ctrl-C, or when the job is cancelled. */
-  readonly cancelled: AbortSignal
-  /** Called before the first event. `observe` adds an observation that does not come from a watch. */
-  readonly onStart?: (observe: (observation: Observation) => void) => void
-  /** Called with every event before the consumer handles it. */
-  readonly onEvent?: (event: FeedEvent) => void
-  /** Called after events and deadlines. */
-  readonly onUpdate?: () => void
-  /** Called when the consumer is over. Resolves when no more texts will be queued. */
-  readonly finish?: () => Promise<unknown>
-}
-
-/**
- * Passes the events of a cluster to a consumer until the consumer is over or the run is cancelled. Then prints the last
- * texts.
- * @throws the error of the consumer
- */
-export async function follow(
-  consumer: EventConsumer,
-  cluster: WatchedCluster,
-  { clock, output, cancelled, onStart, onEvent, onUpdate, finish }: FollowOptions,
-): Promise<void> {
-  const onEach = (event: FeedEvent) => {
-    output.observe(event)
-    onEvent?.(event)
-  }
-  const follower = new Follower(consumer, cluster, clock, clock.now(), onEach, onUpdate)
-  const cancel = () => follower.cancel()
-  output.follow(() => consumer.requests)
-  cancelled.addEventListener('abort', cancel)
-  try {
-    onStart?.((observation) => follower.observe(observation))
-    if (cancelled.aborted) cancel()
-    await follower.run()
-    await finish?.()
-    await output.finish((requests) => cluster.refresh(requests), cancelled)
-  } finally {
-    output.flush()
-    cancelled.removeEventListener('abort', cancel)
   }
 }

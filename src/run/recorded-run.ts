@@ -4,13 +4,11 @@ import type { ApiResource, FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import { type EventConsumer, maxTogether } from '../cluster/follower.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { throwMistakes } from '../errors.ts'
-import { type GateSettings, gateSettings, type Purpose, settingsForPurpose } from '../gate/settings.ts'
+import { type GateSettings, gateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
-import { loadChecks } from '../lifecycle/rules.ts'
-import type { Checks } from '../plan/checks.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
 import { parseReferences } from '../plan/parse-references.ts'
-import { noPlan, type Plan, resolveTargets } from '../plan/resolve.ts'
+import { noPlan, resolveTargets } from '../plan/resolve.ts'
 import type { ParsedReferences } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { readEvents, readHeader } from '../recording/reader.ts'
@@ -18,15 +16,14 @@ import { indexRecording, type RecordingIndex, servesKind } from '../recording/re
 import type { RecordingHeader } from '../recording/writer.ts'
 import { maxRecordedMs, replayCancelMs } from '../thresholds.ts'
 import { RedactedOutput } from './redacted-output.ts'
-import { Run, type RunPlan } from './run.ts'
-import { type RunOptions, resolveKinds } from './run-plan.ts'
+import { Run } from './run.ts'
+import { completePlan, type FoundTargets, type RunOptions, type RunPlan, resolveKinds } from './run-plan.ts'
 import { readChecks } from './start-run.ts'
 
 /* A run on a recording: it passes the recorded events to a gate or view, on a virtual clock. */
 
-interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | 'cancelled' | 'usesFlags'> {
+interface RecordedRunOptions extends Pick<RunOptions, 'purpose' | 'reporter' | 'secrets' | 'cancelled' | 'usesFlags'> {
   readonly file: string
-  readonly purpose: Purpose
   /** Values of inputs that replace the recorded values. The keys are names of inputs. */
   readonly overrides: Readonly<Record<string, string>>
   /** References that replace the references of the recorded gate. */
@@ -68,7 +65,7 @@ export class RecordedRun extends Run {
    * @throws UserError with all mistakes, or the reason of the aborted signal
    */
   static async open(options: RecordedRunOptions): Promise<RecordedRun> {
-    const { file, purpose, overrides, cancelled, usesFlags = false, warn } = options
+    const { file, overrides, cancelled, warn } = options
     const header = await readHeader(file)
     for (const name of Object.keys(header.inputs))
       if (header.inputs[name] !== null && !inputByName.has(name))
@@ -83,19 +80,9 @@ export class RecordedRun extends Run {
     // A stranger may have written the recording, so files that the header names are not opened.
     const healthChecks = await readHealthChecks(path)
     const index = await indexRecording(file, cancelled)
-    const { checks, ...planned } = await planRecordedTargets(options, header, inputs, index, healthChecks)
-    const settings = {
-      ...recordedSettings(header, inputs),
-      healthChecks,
-      ...(await loadChecks(planned.targets, index.kinds)),
-    }
-    const isChecked = purpose === 'gate' && checks !== undefined
-    return new RecordedRun(options, index, inputs, {
-      ...planned,
-      settings: settingsForPurpose(purpose, settings),
-      afterReady: isChecked ? new (await import('../gate/after-ready.ts')).AfterReady(checks) : undefined,
-      usesFlags,
-    })
+    const found = await planRecordedTargets(options, header, inputs, index, healthChecks)
+    const plan = await completePlan(found, recordedSettings(header, inputs), healthChecks, options)
+    return new RecordedRun(options, index, inputs, plan)
   }
 
   now(): number {
@@ -237,7 +224,7 @@ async function planRecordedTargets(
   inputs: Inputs,
   index: RecordingIndex,
   healthChecks: readonly HealthCheck[],
-): Promise<Plan & { readonly checks: Checks | undefined }> {
+): Promise<FoundTargets> {
   const { kinds } = index
   const namespace = defaultNamespace(index, inputs)
   const { areTargets } = await import('../recording/recording-schema.ts')
@@ -255,7 +242,7 @@ async function planRecordedTargets(
       ? { ...noPlan, targets: recorded.map((target) => correctNamespace(target, target, namespace, kinds)) }
       : resolveTargets(resolution, (selection) => index.namesOf(selection))
   const checks = resolved && (await import('../plan/checks.ts')).addNamespaces(resolved, found.targets, namespace)
-  return { ...found, checks }
+  return { ...found, kinds, checks }
 }
 
 /** The namespace for references that name none. */

@@ -4,12 +4,13 @@ import { parseDeniedAccess } from '../cluster/failures.ts'
 import type { ApiResource } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { collectMistakes, mapMistakes, UserError } from '../errors.ts'
-import type { Purpose } from '../gate/settings.ts'
+import type { AfterReady } from '../gate/after-ready.ts'
+import { type GateSettings, type Purpose, settingsForPurpose } from '../gate/settings.ts'
 import { gateRequests } from '../gate/watch-requests.ts'
 import type { Inputs } from '../inputs.ts'
-import { hasPods, hasReadinessCriteria, loadMilestoneNames } from '../lifecycle/rules.ts'
+import { hasPods, hasReadinessCriteria, loadChecks, loadMilestoneNames } from '../lifecycle/rules.ts'
 import type { Checks } from '../plan/checks.ts'
-import type { HealthCheck } from '../plan/health-checks.ts'
+import { findEntry, type HealthCheck } from '../plan/health-checks.ts'
 import {
   createSelectionReader,
   hasPendingRevision,
@@ -35,7 +36,7 @@ import { nameKey, type ParsedReferences, type Reference, type Target } from '../
 import { describeGrants } from '../reasons/wording.ts'
 import type { Reporter } from './redacted-output.ts'
 
-/* The inputs of a run on a cluster, and its plan: the kinds and targets that the inputs select. */
+/* The inputs of a run, and its plan: the kinds and targets that the inputs select, and how to judge them. */
 
 /** The user's inputs, which contain no mistakes. */
 export interface RunInputs {
@@ -110,15 +111,54 @@ export interface LiveSource {
   readonly cluster: Cluster
 }
 
-/** A plan with the kinds of its targets. */
-export interface LivePlan extends Plan {
+/** The found targets of a run, with the kinds that are known. */
+export interface FoundTargets extends Plan {
   readonly kinds: readonly ApiResource[]
   /** `http-checks` and `hold`, with the objects that they name. */
   readonly checks?: Checks | undefined
   /** The indexes of the targets whose logs are shown live. */
-  readonly streamed: ReadonlySet<number>
+  readonly streamed?: ReadonlySet<number>
   /** Whether the only targets are revisions that Helm is still deploying. A second plan then finds the real targets. */
   readonly awaitsHelm?: boolean
+}
+
+/** The targets of a run, and how to judge them. */
+export interface RunPlan extends FoundTargets {
+  readonly settings: GateSettings
+  /** Runs `http-checks` and `hold`; absent if neither is set. */
+  readonly afterReady?: AfterReady | undefined
+  /** Whether hints name flags of the command line, not inputs of the action. */
+  readonly usesFlags: boolean
+}
+
+/**
+ * Adds the settings to the found targets, and for a gate `http-checks` and `hold`. Their code is loaded only if needed.
+ * @param settings the settings from the inputs, without those that depend on the targets
+ * @param singleCheckEndsAt see `GateSettings`
+ */
+export async function completePlan(
+  found: FoundTargets,
+  settings: GateSettings,
+  healthChecks: readonly HealthCheck[],
+  { purpose, usesFlags = false }: Pick<RunOptions, 'purpose' | 'usesFlags'>,
+  singleCheckEndsAt?: number,
+): Promise<RunPlan> {
+  const { targets, kinds, annotations, checks } = found
+  const judged = targets.filter((target) => target.waitFor === undefined && findEntry(target, healthChecks))
+  const complete = {
+    ...settings,
+    healthChecks,
+    ...(await loadChecks(targets, kinds)),
+    annotations,
+    healthCheckKinds: [...new Set(judged.map(({ kind }) => kind))],
+  }
+  const isChecked = purpose === 'gate' && checks !== undefined
+  return {
+    ...found,
+    settings: settingsForPurpose(purpose, complete, singleCheckEndsAt),
+    afterReady: isChecked ? new (await import('../gate/after-ready.ts')).AfterReady(checks) : undefined,
+    usesFlags,
+  }
 }
 
 /**
@@ -132,7 +172,7 @@ export async function planTargets(
   kinds: readonly ApiResource[],
   awaited: readonly Target[],
   until: AbortSignal,
-): Promise<LivePlan> {
+): Promise<FoundTargets> {
   const { purpose, inputs } = options
   const isWritten = options.references.references.length > 0 || options.references.skipped.length > 0
   const references = (isWritten ? undefined : await options.findReferences?.(cluster, kinds)) ?? options.references
@@ -162,8 +202,7 @@ export async function planTargets(
   const plan = resolveTargets(resolution, matched, historyOf)
   const isRevision = ({ kind, release }: Target) => kind === releaseKind.kind && hasPendingRevision(release)
   const pending = isAwaiting ? plan.targets.filter(isRevision) : []
-  if (pending.length > 0)
-    return { ...noPlan, targets: pending, kinds: gatedKinds, streamed: new Set(), awaitsHelm: true }
+  if (pending.length > 0) return { ...noPlan, targets: pending, kinds: gatedKinds, awaitsHelm: true }
   cluster.redactor.keepRecordsOf(plan.targets.filter((target) => plan.manifests.has(nameKey(target))))
   const dated = await addCommits(plan)
   return {

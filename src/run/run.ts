@@ -1,24 +1,13 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventConsumer } from '../cluster/follower.ts'
 import { addChanges } from '../diagnosis/target-facts.ts'
-import type { AfterReady } from '../gate/after-ready.ts'
 import { Gate } from '../gate/gate.ts'
 import { type EndedRunRecord, isEndedRecord, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
-import type { GateSettings } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
-import type { Plan } from '../plan/resolve.ts'
 import type { RedactedOutput } from './redacted-output.ts'
+import type { RunPlan } from './run-plan.ts'
 
 /* A run: passes the events of a cluster or recording to a gate, and returns its record. */
-
-/** The targets of a run, and how to judge them. */
-export interface RunPlan extends Plan {
-  readonly settings: GateSettings
-  /** Runs `http-checks` and `hold`; absent if neither is set. */
-  readonly afterReady?: AfterReady | undefined
-  /** Whether hints name flags of the command line, not inputs of the action. */
-  readonly usesFlags: boolean
-}
 
 /** A run on a source of events: a cluster (`LiveRun`) or a recording (`RecordedRun`). */
 export abstract class Run {

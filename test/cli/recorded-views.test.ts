@@ -1,13 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
+import { Follower } from '../../src/cluster/follower.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { nameOf } from '../../src/cluster/objects.ts'
 import { nameKey, type Target } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { follow } from '../../src/run/live-run.ts'
 import { recordedSettings } from '../../src/run/recorded-run.ts'
-import { TextQueue } from '../../src/run/redacted-output.ts'
 import { ChangesView } from '../../src/views/changes.ts'
 import { paintLines } from '../../src/views/line.ts'
 import { changeJson } from '../../src/views/render-changes.ts'
@@ -105,8 +104,8 @@ async function play<V extends View>(
   const clock = new ManualClock(startedAt)
   const cluster = new PlayedCluster(events)
   const view = viewOf({ now: () => clock.now(), willSync: () => true })
-  const cancelled = new AbortController()
-  const ended = follow(view, cluster, { clock, output: new TextQueue(clock), cancelled: cancelled.signal })
+  const follower = new Follower(view, cluster, clock, startedAt)
+  const ended = follower.run()
   const steps = [
     ...events.map((event) => ({ at: event.at, act: () => cluster.play(event) })),
     ...moments.map((at) => ({ at, act: () => onMoment(at, view) })),
@@ -117,7 +116,7 @@ async function play<V extends View>(
     // New watches start in the next turn.
     await nextTurn()
   }
-  cancelled.abort()
+  follower.cancel()
   await ended
 }
 
