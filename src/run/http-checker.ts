@@ -1,8 +1,8 @@
-import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
-import { type Clock, withTimeout } from '../cluster/clock.ts'
+import { type Clock, Semaphore, sleep, withTimeout } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import {
   ApiError,
@@ -19,7 +19,7 @@ import type { Answer, Observation } from '../cluster/feed.ts'
 import type { PodPort } from '../cluster/port-forward.ts'
 import { errorText, type MistakeWithReason, throwMistakes, UserError } from '../errors.ts'
 import type { Question } from '../lifecycle/assessment.ts'
-import type { Header, RequestCheck, Scheme } from '../plan/checks.ts'
+import type { Header, RequestCheck } from '../plan/checks.ts'
 import {
   answerBodyCharacters,
   maxCheckedBodyBytes,
@@ -45,12 +45,9 @@ interface CheckerOptions {
 /** Sends the requests of `http-checks` to pods, and reports the answers. A question is a request to one pod. */
 export class HttpChecker {
   readonly #options: CheckerOptions
-  #questions: readonly Question[] = []
-  readonly #inFlight = new Map<string, AbortController>()
-  /** When a question may be sent again, after the API server did not forward it. By `questionKey`. */
-  readonly #retryAt = new Map<string, number>()
-  #cancelTimer = () => {}
-  #isClosed = false
+  readonly #slots = new Semaphore(maxConcurrentQuestions)
+  /** The open questions, which wait or are sent. By `questionKey`. */
+  readonly #open = new Map<string, AbortController>()
   /** Since when the API server refuses access (403); undefined after an answer. */
   #refusedSince: number | undefined
   #hasWarned = false
@@ -59,59 +56,42 @@ export class HttpChecker {
     this.#options = options
   }
 
-  /** Replaces the list of questions: sends those that are due, and aborts requests whose question is gone. */
+  /** Replaces the list of questions: sends each new question when it is due, and aborts those that are gone. */
   update(questions: readonly Question[]): void {
-    if (this.#isClosed) return
-    this.#questions = questions
-    const keys = new Set(questions.map(questionKey))
-    for (const key of this.#retryAt.keys()) if (!keys.has(key)) this.#retryAt.delete(key)
-    for (const [key, controller] of this.#inFlight) {
-      if (keys.has(key)) continue
+    const wanted = new Map(questions.map((question) => [questionKey(question), question]))
+    for (const [key, controller] of this.#open) {
+      if (wanted.has(key)) continue
       controller.abort()
-      this.#inFlight.delete(key)
+      this.#open.delete(key)
     }
-    this.#askDueQuestions()
+    for (const [key, question] of [...wanted].toSorted(([, a], [, b]) => a.at - b.at)) {
+      if (this.#open.has(key)) continue
+      const controller = new AbortController()
+      this.#open.set(key, controller)
+      void this.#ask(question, key, controller.signal)
+    }
   }
 
-  /** Aborts all requests, and sends no more. */
+  /** Aborts all requests. */
   close(): void {
-    this.#isClosed = true
-    this.#cancelTimer()
-    for (const controller of this.#inFlight.values()) controller.abort()
-    this.#inFlight.clear()
+    this.update([])
   }
 
-  #askDueQuestions(): void {
-    this.#cancelTimer()
-    if (this.#isClosed) return
-    const now = this.#options.clock.now()
-    const waiting = this.#questions
-      .map((question) => ({ question, key: questionKey(question) }))
-      .filter(({ key }) => !this.#inFlight.has(key))
-      .map(({ question, key }) => ({ question, key, at: Math.max(question.at, this.#retryAt.get(key) ?? 0) }))
-      .toSorted((a, b) => a.at - b.at)
-    for (const { question, key, at } of waiting) {
-      if (this.#inFlight.size >= maxConcurrentQuestions) return
-      if (at > now) {
-        this.#cancelTimer = this.#options.clock.after(at - now, () => this.#askDueQuestions())
-        return
-      }
-      void this.#sendRequest(question, key)
+  /** Sends a request when it is due, and again after `questionRetryMs` while it has no result. */
+  async #ask(question: Question, key: string, signal: AbortSignal): Promise<void> {
+    const { clock, observe } = this.#options
+    let waitMs = question.at - clock.now()
+    let observation: Observation | undefined
+    while (observation === undefined) {
+      if (waitMs > 0) await sleep(clock, waitMs, signal)
+      observation = await this.#slots.run(async () =>
+        signal.aborted ? undefined : await this.#observation(question, signal),
+      )
+      if (signal.aborted) return
+      waitMs = questionRetryMs
     }
-  }
-
-  /** Sends one request. The request is repeated after `questionRetryMs` if it has no result. */
-  async #sendRequest(question: Question, key: string): Promise<void> {
-    const controller = new AbortController()
-    this.#inFlight.set(key, controller)
-    this.#retryAt.delete(key)
-    const observation = await this.#observation(question, controller.signal)
-    if (controller.signal.aborted) return
-    this.#inFlight.delete(key)
-    if (observation === undefined) this.#retryAt.set(key, this.#options.clock.now() + questionRetryMs)
-    // The gate handles the answer at once, and may replace its questions before the next is sent.
-    else this.#options.observe(observation)
-    this.#askDueQuestions()
+    this.#open.delete(key)
+    observe(observation)
   }
 
   /** The pod's answer, or a final refusal; undefined if the request must be repeated. Never rejects. */
@@ -141,8 +121,7 @@ export class HttpChecker {
   async #request(question: Question, signal: AbortSignal): Promise<Answer> {
     const { cluster, clock } = this.#options
     const { check, namespace, pod } = question
-    const query = { ...check, headers: addDefaultHeaders(check.headers), maxBytes: maxCheckedBodyBytes }
-    const answer = await askPod(cluster, question, query, clock, signal)
+    const answer = await askPod(cluster, question, check, clock, signal)
     const recorded =
       'error' in answer ? { error: this.#redactAndCut(answer.error) } : this.#recordedAnswer(check, answer)
     return { type: 'ANSWER', check: check.index, pod, namespace, ...recorded }
@@ -175,18 +154,8 @@ export class HttpChecker {
   }
 }
 
-function questionKey({ check, uid, port }: Question): string {
-  return `${check.index} ${uid} ${port}`
-}
-
-/** The user's headers, and each default header that the user does not set. */
-function addDefaultHeaders(headers: readonly Header[]): readonly Header[] {
-  const defaults: readonly Header[] = [
-    ['User-Agent', `rollout-gate/${version}`],
-    ['Accept', '*/*'],
-  ]
-  const unset = defaults.filter(([name]) => !headers.some(([given]) => given.toLowerCase() === name.toLowerCase()))
-  return [...unset, ...headers]
+function questionKey({ check, uid, port, at }: Question): string {
+  return `${check.index} ${uid} ${port} ${at}`
 }
 
 /**
@@ -245,18 +214,8 @@ function serverName(headers: readonly Header[]): string {
   return isIP(host) === 0 ? host : ''
 }
 
-/** An HTTP/1.1 request. */
-export interface HttpQuery {
-  readonly method: string
-  readonly scheme: Scheme
-  /** The path of the URL, with the query string. */
-  readonly path: string
-  readonly headers: readonly Header[]
-  /** The time limit from the request to the end of the answer. */
-  readonly timeoutMs: number
-  /** The maximum number of bytes of the body that are read. */
-  readonly maxBytes: number
-}
+/** An HTTP/1.1 request. The time limit is from the request to the end of the answer. */
+export type HttpQuery = Pick<RequestCheck, 'method' | 'scheme' | 'path' | 'headers' | 'timeoutMs'>
 
 interface HttpAnswer {
   readonly status: number
@@ -267,20 +226,23 @@ interface HttpAnswer {
 }
 
 /**
- * Sends a request over a socket, and reads the first `maxBytes` of the body. Follows no redirect, and closes the
- * socket. Rejects if there is no complete HTTP answer within the time limit, or if the signal is aborted.
+ * Sends a request over a socket, and reads the first `maxCheckedBodyBytes` of the body. Follows no redirect, and closes
+ * the socket. Rejects if there is no complete HTTP answer within the time limit, or if the signal is aborted.
  */
 export function sendRequest(
   socket: Duplex,
   port: number,
-  { method, path, headers, timeoutMs, maxBytes }: HttpQuery,
+  { method, path, headers, timeoutMs }: HttpQuery,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const startedAt = clock.now()
   return withTimeout(clock, timeoutMs, [signal], async (ending) => {
-    const options = { method, headers: groupHeaders(headers), createConnection: () => socket }
-    const request = httpRequest(new URL(path, `http://localhost:${port}`), options)
+    const url = new URL(path, `http://localhost:${port}`)
+    const request = httpRequest(url, { method, setHost: false, createConnection: () => socket })
+    for (const [name, value] of headers) request.appendHeader(name, value)
+    const defaults = { Host: url.host, 'User-Agent': `rollout-gate/${version}`, Accept: '*/*' }
+    for (const [name, value] of Object.entries(defaults)) if (!request.hasHeader(name)) request.setHeader(name, value)
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     // If the connection is destroyed before the request begins, the request emits no event.
     ending.addEventListener('abort', () => {
@@ -294,9 +256,9 @@ export function sendRequest(
     request.end()
     try {
       const response = await promise
-      const text = await readBodyStart(response, maxBytes)
+      const body = await readBodyStart(response)
       const { statusCode: status = 0, headers } = response
-      return { status, seconds: (clock.now() - startedAt) / 1000, body: text, location: headers.location }
+      return { status, seconds: (clock.now() - startedAt) / 1000, body, location: headers.location }
     } finally {
       request.destroy()
       // After an answer with `Connection: keep-alive`, Node.js leaves the connection open.
@@ -305,26 +267,15 @@ export function sendRequest(
   })
 }
 
-/** The headers as Node.js expects them: a repeated header has an array of values. */
-function groupHeaders(headers: readonly Header[]): OutgoingHttpHeaders {
-  const groups = Map.groupBy(headers, ([name]) => name.toLowerCase())
-  return Object.fromEntries(
-    [...groups].map(([name, [first, ...more]]) => [
-      name,
-      more.length === 0 ? first?.[1] : [first, ...more].flatMap((header) => header?.[1] ?? []),
-    ]),
-  )
-}
-
-async function readBodyStart(response: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
+async function readBodyStart(response: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of response) {
     chunks.push(chunk)
     bytes += chunk.length
-    if (bytes >= maxBytes) break
+    if (bytes >= maxCheckedBodyBytes) break
   }
-  return Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8')
+  return Buffer.concat(chunks).subarray(0, maxCheckedBodyBytes).toString('utf8')
 }
 
 const closedEarly = 'the connection was closed before the answer was complete'

@@ -22,7 +22,6 @@ const query: HttpQuery = {
   path: '/',
   headers: [],
   timeoutMs: 5_000,
-  maxBytes: 64 << 10,
 }
 const signal = new AbortController().signal
 
