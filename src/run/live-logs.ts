@@ -1,8 +1,9 @@
 import { awaitAtMost, type Clock, Semaphore } from '../cluster/clock.ts'
+import type { Cluster } from '../cluster/cluster.ts'
 import { httpStatusOf, isForbidden, retryAfterOf } from '../cluster/failures.ts'
 import type { ContainerRef } from '../cluster/feed.ts'
 import { type LogLine, type LogStreamRequest, logFailureOf } from '../cluster/logs.ts'
-import type { ContainerStatus, Pod } from '../cluster/objects.ts'
+import type { ContainerStatus } from '../cluster/objects.ts'
 import { errorText } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
@@ -24,6 +25,7 @@ import {
   reportedLogAttempts,
   shownHistoryMs,
 } from '../thresholds.ts'
+import type { Reporter } from './redacted-output.ts'
 
 /* Streams the logs of containers, limits their output, and orders them with the entries of the gate. */
 
@@ -32,17 +34,13 @@ interface LiveLogsOptions {
   readonly targets: readonly Target[]
   /** The indexes of the targets whose logs are shown. */
   readonly streamed: ReadonlySet<number>
-  readonly source: LogSource
+  readonly source: Pick<Cluster, 'followLog'>
   readonly clock: Clock
   /** The start of the gate on the server's clock, in milliseconds since the epoch. */
   readonly startedAt: number
-  readonly listener: {
-    readonly onEntry: (entry: Entry) => void
-    readonly onLog: (output: LogOutput) => void
-    /** Called once for each kind of warning. The text is raw: renderers escape it. */
-    readonly onWarning: (text: string) => void
-    readonly cancelled: AbortSignal
-  }
+  /** Prints the entries and lines. Each kind of warning is printed once. The texts are raw: renderers escape them. */
+  readonly output: Pick<Required<Reporter>, 'onEntry' | 'onLog' | 'onWarning'>
+  readonly cancelled: AbortSignal
 }
 
 type ShownText = Pick<LogOutput, 'type' | 'text'>
@@ -62,7 +60,6 @@ export class LiveLogs {
   readonly #allowance: LineAllowance = { lines: liveLogLines }
   readonly #streams = new Map<string, Stream>()
   readonly #warned = new Set<string>()
-  #isScheduled = false
   /** Entries that wait until `#untilShown` resolves, which is when the log lines before them are shown. */
   #waitingEntries: Entry[] = []
   #untilShown: Promise<unknown> | undefined
@@ -81,30 +78,25 @@ export class LiveLogs {
       })
       this.#untilShown = waiting
     }
-    if (this.#untilShown === undefined) this.#options.listener.onEntry(entry)
+    if (this.#untilShown === undefined) this.#options.output.onEntry(entry)
     else this.#waitingEntries.push(entry)
   }
 
   /** Shows the entries that wait. */
   #flush(): void {
     this.#untilShown = undefined
-    for (const entry of this.#waitingEntries.splice(0)) this.#options.listener.onEntry(entry)
+    for (const entry of this.#waitingEntries.splice(0)) this.#options.output.onEntry(entry)
   }
 
-  /** Opens or updates the streams of all pods in the next microtask. Several calls cause one update. */
+  /** Opens or updates the streams of all pods. Called after each moment of the gate. */
   update(): void {
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    queueMicrotask(() => {
-      this.#isScheduled = false
-      for (const target of this.#options.streamed) this.#updateStreams(target, false)
-    })
+    for (const target of this.#options.streamed) this.#updateStreams(target, false)
   }
 
   /** Shows the remaining lines, which may take `lastLogLinesMs`, and ends all streams. */
   async finish(): Promise<void> {
     for (const target of this.#options.streamed) this.#updateStreams(target, this.#isJob(target))
-    const { aborted } = this.#options.listener.cancelled
+    const { aborted } = this.#options.cancelled
     await this.#finishStreams([...this.#streams.values()], aborted ? lastLogLinesWhenCancelledMs : lastLogLinesMs)
     this.#flush()
   }
@@ -146,38 +138,37 @@ export class LiveLogs {
    */
   #updateStreams(target: number, withUnstarted: boolean): void {
     for (const pod of this.#options.gate.gatedPods(target)) {
+      const { namespace = 'default', name, uid = name } = pod.metadata
       for (const { container, status } of containersOf(pod)) {
         const run = latestRun(status)
-        if (run !== undefined) this.#findOrOpenStream(target, pod, container.name).log.update(run)
-        else if (withUnstarted) this.#findOrOpenStream(target, pod, container.name)
+        const key = `${target} ${uid} ${container.name}`
+        const known = this.#streams.get(key)
+        if (run !== undefined) known?.log.update(run)
+        if (known !== undefined || (run === undefined && !withUnstarted)) continue
+        this.#streams.set(key, this.#openStream(target, { namespace, pod: name, container: container.name }, run))
       }
     }
   }
 
-  #findOrOpenStream(target: number, { metadata }: Pod, container: string): Stream {
-    const { namespace = 'default', name: pod, uid = pod } = metadata
-    const key = `${target} ${uid} ${container}`
-    const stream = this.#streams.get(key) ?? this.#openStream(target, { namespace, pod, container })
-    this.#streams.set(key, stream)
-    return stream
-  }
-
-  #openStream(target: number, ref: ContainerRef): Stream {
-    const { source, clock, startedAt, listener } = this.#options
+  #openStream(target: number, ref: ContainerRef, run: ContainerRun | undefined): Stream {
+    const { source, clock, startedAt, output } = this.#options
     const { pod, container } = ref
-    const throttle = new LogThrottle(clock, this.#allowance, (output) => {
+    const throttle = new LogThrottle(clock, this.#allowance, (shown) => {
       // A waiting entry is shown after this line, so the line must not have a later time.
       const at = Math.min(clock.now(), this.#waitingEntries[0]?.at ?? Infinity)
-      listener.onLog({ at, target, pod, container, ...output })
+      output.onLog({ at, target, pod, container, ...shown })
       if (this.#allowance.lines <= 0) this.#warn('allowance', allowanceUsedUp)
     })
-    const onFailure = (error: unknown) => this.#warnUnreadable(ref, error)
-    const log = new ContainerLog(ref, startedAt - shownHistoryMs, throttle, {
+    const options = {
+      ref,
+      oldest: startedAt - shownHistoryMs,
+      view: throttle,
       source,
       clock,
       slots: this.#slots,
-      onFailure,
-    })
+      onFailure: (error: unknown) => this.#warnUnreadable(ref, error),
+    }
+    const log = new ContainerLog(options, run)
     if (this.#slots.isFull) this.#warn('slots', allSlotsTaken)
     return { target, log }
   }
@@ -193,7 +184,7 @@ export class LiveLogs {
   #warn(key: string, text: string): void {
     if (this.#warned.has(key)) return
     this.#warned.add(key)
-    this.#options.listener.onWarning(text)
+    this.#options.output.onWarning(text)
   }
 }
 
@@ -223,7 +214,7 @@ export class LogThrottle {
   readonly #show: (output: ShownText) => void
   #lines = 0
   #bytes = 0
-  #held: LogLine[] = []
+  readonly #held: string[] = []
   #omitted = 0
   #stopTimer: (() => void) | undefined
 
@@ -233,22 +224,26 @@ export class LogThrottle {
     this.#show = show
   }
 
-  add(line: LogLine): void {
+  add(text: string): void {
     this.#lines += 1
-    this.#bytes += Buffer.byteLength(line.text)
+    this.#bytes += Buffer.byteLength(text)
     const isHead = this.#lines <= liveLogHeadLines && this.#bytes <= liveLogHeadBytes && this.#held.length === 0
     if (isHead && this.#allowance.lines > 0) {
       this.#allowance.lines -= 1
-      this.#showOmitted()
-      this.#showLine(line)
+      this.#show({ type: 'line', text })
       return
     }
-    this.#held.push(line)
+    this.#held.push(text)
     if (this.#held.length > liveLogTailLines) {
       this.#held.shift()
       this.#omitted += 1
     }
-    this.#stopTimer ??= this.#clock.after(liveLogIntervalMs, () => this.#showNewest())
+    this.#stopTimer ??= this.#clock.after(liveLogIntervalMs, () => {
+      this.#stopTimer = undefined
+      if (this.#allowance.lines <= 0) return
+      this.#allowance.lines -= this.#held.length
+      this.flush()
+    })
   }
 
   /** Shows the waiting lines, then a note. */
@@ -257,38 +252,15 @@ export class LogThrottle {
     this.#show({ type: 'note', text })
   }
 
-  /** Shows the waiting lines now. */
+  /** Shows the waiting lines now, after the number of omitted lines. */
   flush(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    this.#showOmitted()
-    for (const line of this.#held) this.#showLine(line)
-    this.#held = []
-  }
-
-  #showLine({ text }: LogLine): void {
-    this.#show({ type: 'line', text })
-  }
-
-  #showOmitted(): void {
-    const lines = this.#omitted
+    const omitted = `${this.#omitted.toLocaleString('en-US')} ${this.#omitted === 1 ? 'line' : 'lines'}`
+    if (this.#omitted > 0) this.#show({ type: 'note', text: `${omitted} not shown` })
     this.#omitted = 0
-    if (lines === 0) return
-    const count = `${lines.toLocaleString('en-US')} ${lines === 1 ? 'line' : 'lines'}`
-    this.#show({ type: 'note', text: `${count} not shown` })
+    for (const text of this.#held.splice(0)) this.#show({ type: 'line', text })
   }
-
-  #showNewest(): void {
-    this.#stopTimer = undefined
-    if (this.#allowance.lines <= 0) return
-    this.#allowance.lines -= this.#held.length
-    this.flush()
-  }
-}
-
-/** The part of the class `Cluster` that live logs use. */
-export interface LogSource {
-  followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>>
 }
 
 /** A run of a container: the time from a start or restart to the next end. */
@@ -298,16 +270,13 @@ interface ContainerRun {
   readonly hasEnded: boolean
 }
 
-/** Prints the lines of a log. */
-interface LogView {
-  add(line: LogLine): void
-  /** Called at the end of each run, and when the log is closed. */
-  flush(): void
-  note(text: string): void
-}
-
-interface ContainerLogResources {
-  readonly source: LogSource
+interface ContainerLogOptions {
+  readonly ref: ContainerRef
+  /** The time of the oldest line to read, in milliseconds since the epoch. */
+  readonly oldest: number
+  /** Prints the lines. `flush` is called at the end of each run, and when the log is closed. */
+  readonly view: Pick<LogThrottle, 'add' | 'note' | 'flush'>
+  readonly source: Pick<Cluster, 'followLog'>
   readonly clock: Clock
   readonly slots: Semaphore
   /** Called if the log cannot be read, even after retries. */
@@ -320,11 +289,7 @@ interface ContainerLogResources {
  * one: the last lines may arrive later than the status.
  */
 export class ContainerLog {
-  readonly #ref: ContainerRef
-  readonly #resources: ContainerLogResources
-  readonly #view: LogView
-  /** The time of the oldest line to read. */
-  readonly #oldest: number
+  readonly #options: ContainerLogOptions
   /** The time of the latest line. A new stream repeats lines up to this time. */
   #latest = 0
   readonly #done = Promise.withResolvers<void>()
@@ -338,18 +303,15 @@ export class ContainerLog {
   #lastShownRun: number | undefined
   /** The last message of the kubelet in the log. */
   #kubeletLine: string | undefined
-  #state: 'idle' | 'reading' | 'finishing' | 'closed' = 'idle'
+  #state: 'reading' | 'finishing' | 'closed' = 'reading'
   #stream = new AbortController()
-  #lastLineAt = 0
-  #stopSilenceTimer = () => {}
   #wake = () => {}
 
-  /** @param oldest the time of the oldest line to read, in milliseconds since the epoch */
-  constructor(ref: ContainerRef, oldest: number, view: LogView, resources: ContainerLogResources) {
-    this.#ref = ref
-    this.#oldest = oldest
-    this.#view = view
-    this.#resources = resources
+  /** @param run the present run; undefined if the status of the container does not contain a start */
+  constructor(options: ContainerLogOptions, run?: ContainerRun) {
+    this.#options = options
+    this.#run = run
+    void this.#readRuns()
   }
 
   /** Whether the latest run of the container has ended. */
@@ -361,7 +323,6 @@ export class ContainerLog {
     if (run.restarts === this.#run?.restarts && run.hasEnded === this.#run.hasEnded) return
     this.#run = run
     this.#wake()
-    if (this.#state === 'idle') this.#start('reading')
   }
 
   /**
@@ -372,7 +333,6 @@ export class ContainerLog {
     if (this.#state === 'finishing' || this.#isClosed) return this.#done.promise
     const hasMore = this.#run === undefined || (this.#run.hasEnded ? this.#hasMore : this.#lastOpenedRun >= 0)
     if (!hasMore) this.close()
-    else if (this.#state === 'idle') this.#start('finishing')
     else {
       this.#state = 'finishing'
       this.#interrupt()
@@ -384,7 +344,7 @@ export class ContainerLog {
     if (this.#isClosed) return
     this.#state = 'closed'
     this.#interrupt()
-    this.#view.flush()
+    this.#options.view.flush()
     this.#done.resolve()
   }
 
@@ -393,8 +353,7 @@ export class ContainerLog {
     this.#wake()
   }
 
-  async #start(state: 'reading' | 'finishing'): Promise<void> {
-    this.#state = state
+  async #readRuns(): Promise<void> {
     while (!this.#isClosed) {
       if (this.#state === 'finishing' || this.#hasMore) await this.#readRun()
       else await this.#pause()
@@ -411,7 +370,7 @@ export class ContainerLog {
 
   /** Reads the log of the present run until the stream ends. Then waits before the next attempt. */
   async #readRun(): Promise<void> {
-    const { slots } = this.#resources
+    const { slots } = this.#options
     await slots.acquireSlot()
     const run = this.#run
     let pauseMs = 0
@@ -420,7 +379,7 @@ export class ContainerLog {
         pauseMs = this.#nextPauseMs
         if (run?.hasEnded) {
           this.#lastReadRun = run.restarts
-          this.#view.flush()
+          this.#options.view.flush()
         }
       }
     } catch (error) {
@@ -442,28 +401,32 @@ export class ContainerLog {
 
   /**
    * Reads one stream, from the latest line. The stream ends with the container; in the state `finishing`, with the
-   * lines that exist now. Returns false if `#interrupt` or `#abortIfSilent` ended the stream.
+   * lines that exist now. Returns false if `#interrupt` or a silence of `logSilenceMs` ended the stream.
    */
   async #readStream(run: number, previous: boolean): Promise<boolean> {
-    const { source } = this.#resources
+    const { ref, oldest, source, clock } = this.#options
     const isFinal = this.#state === 'finishing'
     const stream = new AbortController()
     this.#stream = stream
-    this.#lastLineAt = this.#resources.clock.now()
-    this.#abortIfSilent(stream)
+    let stopTimer = () => {}
+    const abortIfSilent = () => {
+      stopTimer()
+      stopTimer = clock.after(logSilenceMs, () => stream.abort())
+    }
     this.#attempts += 1
     const request: LogStreamRequest = {
-      ...this.#ref,
+      ...ref,
       previous,
       follow: !isFinal && !previous,
-      since: Math.max(this.#oldest, this.#latest),
+      since: Math.max(oldest, this.#latest),
       timeoutMs: 2 * logSilenceMs,
     }
     let isRepeated = true
+    abortIfSilent()
     try {
       for await (const line of await source.followLog(request, stream.signal)) {
         if (this.#isClosed) break
-        this.#lastLineAt = this.#resources.clock.now()
+        abortIfSilent()
         // Lines of stdout and stderr may be out of order, but repeated lines always come before new lines.
         if (line.at !== undefined) isRepeated &&= line.at <= this.#latest
         if (line.at === undefined ? this.#isNewMessage(line) : !isRepeated) this.#showLine(line, run)
@@ -472,19 +435,11 @@ export class ContainerLog {
       if (!stream.signal.aborted) throw error
       this.#attempts = 0
     } finally {
-      this.#stopSilenceTimer()
+      stopTimer()
     }
     const isWhole = !stream.signal.aborted
     if (isFinal && !previous) this.close()
     return isWhole
-  }
-
-  /** Aborts a stream without a line for `logSilenceMs`. One timer checks this: a timer for each line would be slow. */
-  #abortIfSilent(stream: AbortController): void {
-    const { clock } = this.#resources
-    const leftMs = this.#lastLineAt + logSilenceMs - clock.now()
-    if (leftMs <= 0) stream.abort()
-    else this.#stopSilenceTimer = clock.after(leftMs, () => this.#abortIfSilent(stream))
   }
 
   /** Whether a message of the kubelet (a line without a time) is new: every stream repeats the last message. */
@@ -497,9 +452,9 @@ export class ContainerLog {
   #showLine(line: LogLine, run: number): void {
     this.#latest = Math.max(this.#latest, line.at ?? 0)
     this.#attempts = 0
-    if (run > (this.#lastShownRun ?? run)) this.#view.note('restarted')
+    if (run > (this.#lastShownRun ?? run)) this.#options.view.note('restarted')
     this.#lastShownRun = run
-    this.#view.add(line)
+    this.#options.view.add(line.text)
   }
 
   /** Reports or ignores a failure. Returns the delay before the next attempt, in milliseconds. */
@@ -511,7 +466,7 @@ export class ContainerLog {
     // The failure is not reported if the container has not started, or if the log is gone after its lines were shown.
     const isReported =
       failure !== 'not-started' && this.#run !== undefined && !(isGone && this.#lastShownRun !== undefined)
-    if (isReported && (isLastAttempt || this.#attempts >= reportedLogAttempts)) this.#resources.onFailure(error)
+    if (isReported && (isLastAttempt || this.#attempts >= reportedLogAttempts)) this.#options.onFailure(error)
     if (isLastAttempt) this.close()
     return Math.max(retryAfterOf(error), this.#nextPauseMs)
   }
@@ -523,7 +478,7 @@ export class ContainerLog {
   async #pause(ms?: number): Promise<void> {
     if (this.#state !== 'reading') return
     const { promise, resolve } = Promise.withResolvers<void>()
-    const stop = ms === undefined ? () => {} : this.#resources.clock.after(ms, resolve)
+    const stop = ms === undefined ? () => {} : this.#options.clock.after(ms, resolve)
     this.#wake = resolve
     await promise
     stop()

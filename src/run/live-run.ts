@@ -112,14 +112,16 @@ export class LiveRun extends Run {
     const onEvent = (event: FeedEvent) => {
       output.observe(event)
       this.#evidence?.observe(event)
-      this.#logs?.update()
       // The user cancels the command `record` to end it: unlike in a gate, this is no event of the recording.
       const isEnd = purpose === 'recording' && event.type === 'CANCEL'
       if (recording !== undefined && !isEnd) output.push(() => recording.write(event))
       this.#reportDrift(event, gate)
     }
-    const ask = () => checker?.update(gate.questions)
-    const follower = new Follower(gate, cluster, clock, clock.now(), onEvent, ask)
+    const onUpdate = () => {
+      checker?.update(gate.questions)
+      this.#logs?.update()
+    }
+    const follower = new Follower(gate, cluster, clock, clock.now(), onEvent, onUpdate)
     const observe = (observation: Observation) => follower.observe(observation)
     const checker = await this.#openChecker(observe)
     this.#drift = purpose === 'gate' ? new ManifestDrift(plan, cluster.redactor) : undefined
@@ -192,15 +194,16 @@ export class LiveRun extends Run {
     const { targets, streamed } = this.plan
     if (!streamed?.size) return undefined
     const { LiveLogs } = await import('./live-logs.ts')
-    const { onEntry, onLog, onWarning } = this.output
+    const { startedAt, serverOffsetMs } = this.plan.settings
     return new LiveLogs({
       gate,
       targets,
       streamed,
       source: this.#cluster,
       clock,
-      startedAt: this.plan.settings.startedAt + this.plan.settings.serverOffsetMs,
-      listener: { onEntry, onLog, onWarning, cancelled },
+      startedAt: startedAt + serverOffsetMs,
+      output: this.output,
+      cancelled,
     })
   }
 

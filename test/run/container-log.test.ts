@@ -17,12 +17,12 @@ function start({ oldest = 0, slots = new Semaphore(1) } = {}) {
   const kubelet = new Kubelet()
   const events: string[] = []
   const view = {
-    add: ({ text }: { text: string }) => events.push(text),
+    add: (text: string) => events.push(text),
     note: (text: string) => events.push(`(${text})`),
     flush: () => events.push('(end)'),
   }
   const onFailure = (error: unknown) => events.push(`(${(error as Error).message})`)
-  const log = new ContainerLog(ref, oldest, view, { source: kubelet, clock, slots, onFailure })
+  const log = new ContainerLog({ ref, oldest, view, source: kubelet, clock, slots, onFailure })
   const newEvents = async () => {
     await quiet()
     return events.splice(0)

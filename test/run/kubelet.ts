@@ -1,7 +1,7 @@
 import { setImmediate as settled } from 'node:timers/promises'
+import type { Cluster } from '../../src/cluster/cluster.ts'
 import { ConnectionError } from '../../src/cluster/failures.ts'
 import type { LogLine, LogStreamRequest } from '../../src/cluster/logs.ts'
-import type { LogSource } from '../../src/run/live-logs.ts'
 
 interface Instance {
   readonly lines: LogLine[]
@@ -15,7 +15,7 @@ interface Reader {
 }
 
 /** The log of one container as a kubelet returns it: by whole seconds, of the present run or the one before it. */
-export class Kubelet implements LogSource {
+export class Kubelet implements Pick<Cluster, 'followLog'> {
   readonly requests: LogStreamRequest[] = []
   readonly #instances: Instance[] = [{ lines: [], isOver: false }]
   readonly #readers = new Set<Reader>()

@@ -3,7 +3,6 @@ import { ApiError } from '../../src/cluster/failures.ts'
 import type { LogLine, LogStreamRequest } from '../../src/cluster/logs.ts'
 import type { ContainerStatus, Pod } from '../../src/cluster/objects.ts'
 import type { Entry } from '../../src/gate/timeline-entries.ts'
-import type { LogSource } from '../../src/run/live-logs.ts'
 import { LiveLogs } from '../../src/run/live-logs.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { Kubelet, quiet } from './kubelet.ts'
@@ -33,7 +32,7 @@ function start({ kind = 'Job', isStreamed = true } = {}) {
     kubelets.set(name, found)
     return found
   }
-  const source: LogSource = {
+  const source = {
     followLog: (request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>> =>
       kubelet(`${request.pod}/${request.container}`).followLog(request, signal),
   }
@@ -47,12 +46,12 @@ function start({ kind = 'Job', isStreamed = true } = {}) {
     source,
     clock,
     startedAt: 10_000_000,
-    listener: {
+    output: {
       onEntry: ({ text }) => output.push(`entry: ${text}`),
       onLog: (log) => output.push(`${log.pod} ${log.container}${log.type === 'note' ? ' ·' : ':'} ${log.text}`),
       onWarning: (text) => output.push(`warning: ${text}`),
-      cancelled: cancelled.signal,
     },
+    cancelled: cancelled.signal,
   })
   const update = async (...next: readonly Pod[]) => {
     pods = next

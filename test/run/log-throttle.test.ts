@@ -7,7 +7,7 @@ function start(allowance = { lines: liveLogLines }) {
   const texts: string[] = []
   const throttle = new LogThrottle(clock, allowance, ({ text }) => texts.push(text))
   const write = (from: number, to: number, text = '') => {
-    for (let line = from; line < to; line++) throttle.add({ at: 0, text: `${line}${text}` })
+    for (let line = from; line < to; line++) throttle.add(`${line}${text}`)
   }
   /** The output since the last call. */
   const shown = () => texts.splice(0)
