@@ -1,14 +1,13 @@
 import { isAccessDenied, isUnavailable } from '../cluster/failures.ts'
 import { distinctRequests, type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
-import type { EventObject, KubeObject } from '../cluster/objects.ts'
+import type { KubeObject } from '../cluster/objects.ts'
 import { isSupersetOf } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
 import { type GateSettings, settingsForPurpose } from '../gate/settings.ts'
 import { type GatedTarget, isTargetReady } from '../gate/target-state.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
-import { assessNonTarget, readerWithoutWatches } from '../lifecycle/custom/dependents.ts'
 import type { Reader } from '../lifecycle/reader.ts'
-import { dependentKindsOf, kindRule } from '../lifecycle/rules.ts'
+import { dependentKindsOf, type TargetChecks } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, watchRequestOf } from '../plan/target.ts'
 import { wayBackLines } from '../report/rollback.ts'
@@ -36,15 +35,13 @@ export interface TraceState {
   readonly isLoading: boolean
 }
 
-/** An existing resource, its assessment, and access to its dependent objects. */
+/** An existing resource, its assessment, and the reader of its dependent objects. */
 export interface TracedObject {
   readonly object: KubeObject
   readonly assessment: Assessment
   readonly reader: Reader
-  /** The objects that the object with this uid owns, in the order in which they were seen. */
-  owned(uid: string | undefined): readonly KubeObject[]
-  events(object: KubeObject): readonly EventObject[]
-  assessNonTarget(object: KubeObject): Assessment
+  /** The checks that replace the rules of kinds. */
+  readonly checks: TargetChecks
 }
 
 /**
@@ -106,7 +103,7 @@ export class Trace extends View {
       now,
       isLoading,
       isReady: isTargetReady(state),
-      traced: isJudged ? this.#tracedObject(object, assessment, readerOf(object, now)) : undefined,
+      traced: isJudged ? { object, assessment, reader: readerOf(object, now), checks: this.#settings } : undefined,
       problems: [...this.#unreadableKinds(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
       wayBack: this.#wayBack(now),
       connectionError: this.#connectionError,
@@ -133,18 +130,6 @@ export class Trace extends View {
       .map(({ kind = 'object', message }) => `${pluralOf(kind)} cannot be read: ${message}`)
     return [...new Set(texts)]
   }
-
-  #tracedObject(object: KubeObject, assessment: Assessment, reader: Reader): TracedObject {
-    const { store } = this.#gate
-    return {
-      object,
-      reader,
-      assessment,
-      owned: (uid) => store.listOwned(uid),
-      assessNonTarget: (owned) => assessNonTarget(owned, kindRule(owned, this.#settings), readerWithoutWatches(reader)),
-      events: (about) => store.eventsOf(about),
-    }
-  }
 }
 
 /**
@@ -156,11 +141,8 @@ function dependentRequests(target: Target, settings: GateSettings): readonly Wat
   if (namespace === undefined) return []
   const { kinds } = dependentKindsOf(target, settings)
   // The tree shows indirectly owned objects too.
-  const all = [
-    ...kinds,
-    ...kinds.flatMap((kind) => (dependentKindsOf(kind).isKnown ? dependentKindsOf(kind).kinds : [])),
-  ]
-  const requests = all.map((kind) => {
+  const indirect = kinds.map((kind) => dependentKindsOf(kind)).filter(({ isKnown }) => isKnown)
+  const requests = [...kinds, ...indirect.flatMap((dependents) => dependents.kinds)].map((kind) => {
     const labelSelector = kind.kind === 'EndpointSlice' ? `kubernetes.io/service-name=${name}` : undefined
     return { ...kind, namespace, labelSelector }
   })
