@@ -33,7 +33,6 @@ export interface ObjectMeta {
   generation?: number
   creationTimestamp?: string
   deletionTimestamp?: string
-  deletionGracePeriodSeconds?: number
   labels?: Record<string, string>
   annotations?: Record<string, string>
   ownerReferences?: OwnerReference[]
@@ -157,7 +156,6 @@ export type StatefulSet = JsonOfKind<api.V1StatefulSet>
 export type DaemonSet = JsonOfKind<api.V1DaemonSet>
 export type Job = JsonOfKind<api.V1Job>
 export type ServicePort = Json<api.V1ServicePort>
-export type ServiceSpec = Json<api.V1ServiceSpec>
 export type Service = JsonOfKind<api.V1Service>
 export type EndpointSlice = JsonOfKind<api.V1EndpointSlice>
 export type PersistentVolumeClaim = JsonOfKind<api.V1PersistentVolumeClaim>

@@ -50,9 +50,8 @@ export class Store {
   readonly #byUid = new Map<string, KubeObject>()
   readonly #owned = new Map<string, Map<string, KubeObject>>()
   readonly #byKind = new Map<string, Map<string, KubeObject>>()
-  /** Events by the uid of their object. Events with such a uid are also stored by the name of the object. */
-  readonly #eventsByUid = new MapByUid<EventsAbout>()
-  readonly #eventsByName = new Map<string, EventsAbout>()
+  /** The Events about each object, by the uid and by the name of the object. */
+  readonly #events = new Map<string, EventsAbout>()
   /** The last state of each deleted object, by name. Used to ignore late events about older versions of the object. */
   readonly #deleted = new Map<string, KubeObject>()
   /** The requests whose lists are complete. Grouped by kind and namespace, so that a search is fast. */
@@ -131,18 +130,6 @@ export class Store {
     return this.#objects.get(key) ?? this.#deleted.get(key)
   }
 
-  /** Finds an object by its name and its kind in lower case (`word`). Without `namespace`, searches all namespaces. */
-  findByName(word: string, name: string, namespace: string | undefined): KubeObject | undefined {
-    const isInNamespace = ({ metadata }: KubeObject) =>
-      namespace === undefined || metadata.namespace === undefined || metadata.namespace === namespace
-    for (const objects of this.#byKind.values()) {
-      const [first] = objects.values()
-      if (first?.kind.toLowerCase() !== word || !isInNamespace(first)) continue
-      for (const object of objects.values()) if (object.metadata.name === name) return object
-    }
-    return undefined
-  }
-
   /** The object with this uid; undefined if the object does not exist or was deleted. */
   getByUid(uid: string): KubeObject | undefined {
     return this.#byUid.get(uid)
@@ -177,9 +164,8 @@ export class Store {
    */
   eventsOf(object: KubeObject): readonly EventObject[] {
     const { uid, namespace } = object.metadata
-    const events =
-      uid === undefined ? this.#eventsByName.get(subjectKey(nameOf(object))) : this.#eventsByUid.get(uid, namespace)
-    return events?.sorted ?? noEvents
+    const key = uid === undefined ? subjectKey(nameOf(object)) : uidKey(uid, namespace)
+    return this.#events.get(key)?.sorted ?? noEvents
   }
 
   /** The end of a container's log; undefined if the log was not read. */
@@ -309,14 +295,14 @@ export class Store {
   #putEvent(event: EventObject): readonly Change[] {
     const { uid, kind = '', namespace = event.metadata.namespace, name = '' } = event.involvedObject ?? {}
     const subject = subjectKey({ kind, name, namespace })
-    const within = event.involvedObject?.namespace
-    const byName = this.#eventsByName.get(subject) ?? createEventsAbout()
-    const byUid = uid === undefined ? byName : (this.#eventsByUid.get(uid, within) ?? createEventsAbout())
-    const before = byUid.byName.get(event.metadata.name)
+    const keys = uid === undefined ? [subject] : [uidKey(uid, event.involvedObject?.namespace), subject]
+    const [before] = keys.map((key) => this.#events.get(key)?.byName.get(event.metadata.name))
     if (before !== undefined && isOutdated(event, before)) return []
-    this.#eventsByName.set(subject, byName)
-    if (uid !== undefined) this.#eventsByUid.set(uid, within, byUid)
-    for (const events of new Set([byUid, byName])) insertSorted(events, event)
+    for (const key of keys) {
+      const events = this.#events.get(key) ?? createEventsAbout()
+      this.#events.set(key, events)
+      insertSorted(events, event)
+    }
     return [{ before, after: event }]
   }
 
@@ -348,24 +334,6 @@ export class Store {
       owned?.delete(key)
       if (owned?.size === 0) this.#owned.delete(uid)
     }
-  }
-}
-
-/**
- * A map from the uid of an object to a value, separate for each namespace. An Event may contain any uid, but is valid
- * only for objects in its own namespace: a user with access to one namespace must not affect objects in other
- * namespaces.
- */
-export class MapByUid<Value> {
-  readonly #namespaces = new Map<string, Map<string, Value>>()
-
-  get(uid: string, namespace = ''): Value | undefined {
-    return this.#namespaces.get(namespace)?.get(uid)
-  }
-
-  set(uid: string, namespace = '', value: Value): void {
-    const known = this.#namespaces.get(namespace) ?? new Map<string, Value>()
-    this.#namespaces.set(namespace, known.set(uid, value))
   }
 }
 
@@ -437,6 +405,15 @@ function kindKey(kind: string, namespace: string | undefined): string {
 /** The key for the Events about an object. The key omits the API version: an Event may name any version of the kind. */
 function subjectKey(subject: { kind: string; namespace?: string; name: string }): string {
   return objectKey({ ...subject, apiVersion: '' })
+}
+
+/**
+ * The key of an object in a map of facts that other objects state, such as Events. An Event may contain any uid, but is
+ * valid only for objects in its own namespace: a user with access to one namespace must not affect objects in other
+ * namespaces.
+ */
+export function uidKey(uid: string, namespace = ''): string {
+  return `${namespace}/${uid}`
 }
 
 /**

@@ -24,21 +24,6 @@ const storeAfter = (text: string) => storeOf(tape(text, objects).flat())
 /** A pod without an owner, whose uid is given. */
 const podIn = (namespace: string, uid: string, name: string) => make.barePod({ metadata: { name, namespace, uid } })
 
-describe('an object found by a word for its kind', () => {
-  const node = make.node('a')
-  const store = storeOf(at(0, added(podIn('shop', 'in-shop', 'a'), podIn('other', 'in-other', 'a'), node)))
-
-  it.each<[string, string, string | undefined, string | undefined]>([
-    ['pod', 'a', 'other', 'in-other'],
-    ['pod', 'a', 'nowhere', undefined],
-    ['pod', 'a', 'any namespace', 'in-shop'],
-    ['node', 'a', 'shop', 'a-uid'],
-    ['pod', 'b', 'shop', undefined],
-  ])('is found or missing for %s/%s in %s', (word, name, namespace, uid) => {
-    expect(store.findByName(word, name, namespace === 'any namespace' ? undefined : namespace)?.metadata.uid).toBe(uid)
-  })
-})
-
 describe('the list state of the pods of a namespace', () => {
   it.each(rows<[string, string, ListState, readonly string[]]>(data, 'the list state of the pods of a namespace'))(
     '%s',

@@ -19,7 +19,6 @@ import type {
   PodTemplate,
   ReplicaSet,
   Service,
-  ServiceSpec,
   StatefulSet,
 } from '../../src/cluster/objects.ts'
 
@@ -118,7 +117,11 @@ function createWorkload<Kind extends KubeObject>(
 }
 
 /** `web`, which selects app=web and sends port 80 to the port named http. */
-function createService({ metadata, spec, status = {} }: Overrides<ServiceSpec, Service['status']> = {}): Service {
+function createService({
+  metadata,
+  spec,
+  status = {},
+}: Overrides<NonNullable<Service['spec']>, Service['status']> = {}): Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',

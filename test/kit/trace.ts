@@ -1,5 +1,5 @@
 import type { Observation } from '../../src/cluster/feed.ts'
-import type { EndpointSlice, KubeObject, Pod, Service, ServiceSpec } from '../../src/cluster/objects.ts'
+import type { EndpointSlice, KubeObject, Pod, Service } from '../../src/cluster/objects.ts'
 import { isSupersetOf } from '../../src/cluster/store.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { type Line, paintLine } from '../../src/views/line.ts'
@@ -17,7 +17,7 @@ export function createTarget(kind: string, name: string, apiVersion = 'v1'): Tar
 }
 
 /** `web`, which selects app=web and sends port 80 to 8080. */
-export function createService(spec: Partial<ServiceSpec> = {}, status: Service['status'] = {}): Service {
+export function createService(spec: Service['spec'] = {}, status: Service['status'] = {}): Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',

@@ -1,4 +1,4 @@
-import type { Pod, ServiceSpec } from '../../src/cluster/objects.ts'
+import type { Pod, Service } from '../../src/cluster/objects.ts'
 import { is, make, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
 import { createService, createSlice, createTarget, section, testViews, viewOf } from '../kit/trace.ts'
@@ -19,14 +19,15 @@ function createWebPod(name: string, ready = true, labels: Record<string, string>
 const a = createWebPod('web-a')
 
 describe('the view of a Service shows', () => {
-  const reached = (spec: Partial<ServiceSpec>, status = {}) =>
+  const reached = (spec: Service['spec'], status = {}) =>
     section(viewOf(target, [createService(spec, status), a, createSlice([a], 8080)]), 'reached at')
 
-  test.each(
-    rows<[type: string, spec: Partial<ServiceSpec>, lines: readonly string[]]>(data, 'how a Service is reached'),
-  )('%s', (_, spec, lines) => {
-    expect(reached(spec)).toEqual(lines)
-  })
+  test.each(rows<[type: string, spec: Service['spec'], lines: readonly string[]]>(data, 'how a Service is reached'))(
+    '%s',
+    (_, spec, lines) => {
+      expect(reached(spec)).toEqual(lines)
+    },
+  )
 
   test('LoadBalancer with an address and a name', () => {
     const ingress = [{ ip: '203.0.113.7' }, { hostname: 'lb.example.com' }]

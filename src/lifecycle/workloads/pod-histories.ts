@@ -7,7 +7,7 @@ import {
   type KubeObject,
   type Pod,
 } from '../../cluster/objects.ts'
-import { type Change, MapByUid, type Store } from '../../cluster/store.ts'
+import { type Change, type Store, uidKey } from '../../cluster/store.ts'
 import type { PodView } from '../pod-view.ts'
 import { workloadUid } from '../pods.ts'
 import type { GateTime } from '../proof.ts'
@@ -20,7 +20,7 @@ import { hashLabel, isRevisionUnchanged, templateChangedAt } from './revision.ts
 export class PodHistories {
   readonly #store: Store
   readonly #gateTime: GateTime
-  readonly #observations = new MapByUid<PodObservations>()
+  readonly #observations = new Map<string, PodObservations>()
   /** The timing of each workload, by the uid of the pods' controller; cleared when it may have changed. */
   readonly #timings = new Map<string, WorkloadTiming>()
   /** The pods that ended before their deletion, by the uid of their controller and then by their own uid. */
@@ -59,7 +59,7 @@ export class PodHistories {
   /** The view of a pod. The returned object stays the same until a fact that rules read changes. */
   viewOf(pod: Pod, now: number): PodView {
     const { uid = '', namespace } = pod.metadata
-    const observations = this.#observations.get(uid, namespace)
+    const observations = this.#observations.get(uidKey(uid, namespace))
     const events = this.#store.eventsOf(pod)
     const known = this.#views.get(pod)
     if (known !== undefined && known.observations === observations && known.events === events) return known.view
@@ -106,8 +106,8 @@ export class PodHistories {
     if (hasEnded(pod) && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
       this.#ended.set(owner, (this.#ended.get(owner) ?? new Map<string, Pod>()).set(uid, pod))
     if (uid === undefined) return
-    const before = this.#observations.get(uid, namespace)
-    this.#observations.set(uid, namespace, observePod(before, pod, now, this.#gateTime))
+    const before = this.#observations.get(uidKey(uid, namespace))
+    this.#observations.set(uidKey(uid, namespace), observePod(before, pod, now, this.#gateTime))
   }
 }
 
