@@ -420,8 +420,8 @@ export const maxRecordedMs = 35 * 86_400_000
 /** How long after its longest timeout a replay cancels an open gate: nothing else would end the gate. */
 export const replayCancelMs = 3_600_000
 /** The maximum length of a recorded line: a small compressed file may contain an endless line. */
-export const maxRecordedLineCharacters = 16 << 20
+export const maxRecordedLineBytes = 16 << 20
 /** How many lines a recording may have: a week on a large cluster writes far fewer. */
 export const maxRecordedLines = 1_000_000
 /** The maximum size of a recording after decompression. */
-export const maxRecordingCharacters = 1 << 30
+export const maxRecordingBytes = 1 << 30

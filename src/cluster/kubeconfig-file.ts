@@ -9,6 +9,7 @@ import {
   isLongBase64,
   isRandomText,
   maskableLines,
+  namedArguments,
   percentDecoded,
   secretVariable,
   switchValue,
@@ -301,7 +302,7 @@ function secretsOfUser({ body }: NamedEntry): string[] {
     ...(Array.isArray(exec['env'])
       ? secretsOfSettings(exec['env'].map((variable) => [variable?.name, variable?.value]))
       : []),
-    ...(Array.isArray(exec['args']) ? secretsOfArguments(exec['args']) : []),
+    ...(Array.isArray(exec['args']) ? secretsOfSettings(namedArguments(exec['args'])) : []),
   ]
 }
 
@@ -312,16 +313,6 @@ function passwordOfUrl(url: unknown): string[] {
 
 function secretsOfSettings(settings: readonly (readonly [unknown, unknown])[]): string[] {
   return settings.flatMap(([name, value]) => secretLinesOfSetting(String(name), value))
-}
-
-/** The secrets in command line arguments like `--client-secret=…` and `--client-secret …`. */
-function secretsOfArguments(args: readonly unknown[]): string[] {
-  return args.flatMap((argument, index) => {
-    const [name = '', value] = String(argument).split(/=(.*)/s)
-    if (name.startsWith('-')) return secretLinesOfSetting(name, value)
-    const before = String(args[index - 1] ?? '')
-    return before.startsWith('-') && !before.includes('=') ? secretLinesOfSetting(before, argument) : []
-  })
 }
 
 /** The secret lines in a setting: all lines if its name is secret, random lines if its name may be secret. */

@@ -3,6 +3,7 @@ import type { Client } from './client.ts'
 import type { Clock } from './clock.ts'
 import { ConnectionError, isExpired } from './failures.ts'
 import { helmRevisions, secretNames, type WatchRequest } from './feed.ts'
+import { splitLines } from './lines.ts'
 import { isObject, type KindName, type KubeObject } from './objects.ts'
 
 /* Lists and watches a collection of the API server once. `reflector.ts` repeats lists and watches. */
@@ -168,7 +169,7 @@ interface WatchOptions {
  * signal is aborted, or `overdueMs` have passed. Throws if the opening or the probe fails. Never hangs on a dead
  * connection: the probe fails, or the watch ends after `overdueMs`.
  */
-export async function* readWatchLines(options: WatchOptions): AsyncGenerator<Buffer> {
+export async function* readWatchLines(options: WatchOptions): AsyncGenerator<string> {
   const { client, clock, path, accept, signal, overdueMs, probe, onOpen, onBytes } = options
   const stopping = new AbortController()
   const stop = () => stopping.abort()
@@ -196,30 +197,25 @@ export async function* readWatchLines(options: WatchOptions): AsyncGenerator<Buf
     }
   }
 
+  const observeChunks = async function* (stream: AsyncIterable<Buffer>) {
+    for await (const chunk of stream) {
+      chunks += 1
+      onBytes()
+      restartSilenceTimer()
+      yield chunk
+    }
+  }
+  const throwTooLong = () => {
+    throw new ConnectionError('E2BIG', 'a line of the watch is too long')
+  }
+
   try {
     const stream = await client.openStream(path, { accept, signal: ending, timeoutMs: answerTimeoutMs })
     isOpen = true
     onOpen()
     restartSilenceTimer()
     cancelOverdue = clock.after(overdueMs, stop)
-    let pending: Buffer[] = []
-    let length = 0
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      chunks += 1
-      onBytes()
-      restartSilenceTimer()
-      let start = 0
-      for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-        const part = chunk.subarray(start, end)
-        yield pending.length === 0 ? part : Buffer.concat([...pending, part])
-        pending = []
-        length = 0
-        start = end + 1
-      }
-      pending.push(chunk.subarray(start))
-      length += chunk.length - start
-      if (length > maxWatchLineBytes) throw new ConnectionError('E2BIG', 'a line of the watch is too long')
-    }
+    yield* splitLines(observeChunks(stream), { maxBytes: maxWatchLineBytes, onExcess: throwTooLong, isRestLine: false })
   } catch (error) {
     if (probeError !== undefined) throw probeError
     if (!ending.aborted && (!isOpen || error instanceof ConnectionError)) throw error

@@ -4,6 +4,7 @@ import { logLineBytes, logReadMs, maxLogAnswerBytes, maxTailBytes } from '../thr
 import type { Client } from './client.ts'
 import { isBadRequest, isForbidden, isNotFound, isUnauthorized } from './failures.ts'
 import type { LogRef } from './feed.ts'
+import { splitLines } from './lines.ts'
 
 /* Reads and follows the logs of containers. */
 
@@ -128,7 +129,8 @@ export async function followLog(
 }
 
 async function* readTimestampedLines(response: Readable, redact: (text: string) => string): AsyncGenerator<LogLine> {
-  for await (const line of readBoundedLines(response)) {
+  // A secret that crosses the limit must be complete for its redaction.
+  for await (const line of splitLines(response, { maxBytes: 2 * logLineBytes, isRestLine: true })) {
     const [prefix, written = '', fraction = ''] = timestampPrefix.exec(line) ?? []
     const at = Date.parse(written) + Number(`0.${fraction}`)
     if (prefix !== undefined) yield { at, text: cutLine(redact(line.slice(prefix.length))) }
@@ -141,33 +143,4 @@ function cutLine(line: string): string {
   const bytes = Buffer.from(line)
   if (bytes.length <= logLineBytes) return line
   return `${bytes.toString('utf8', 0, logLineBytes).replace(/(?<!\uFFFD)\uFFFD+$/, '')}…`
-}
-
-/** Splits a response into lines, and cuts long lines. The text after the last line break is a line too. */
-async function* readBoundedLines(response: Readable): AsyncGenerator<string> {
-  let kept: Buffer[] = []
-  let keptBytes = 0
-  const keep = (piece: Buffer) => {
-    // A secret that crosses the limit must be complete for its redaction.
-    const start = piece.subarray(0, 2 * logLineBytes - keptBytes)
-    keptBytes += start.length
-    // An empty part is not kept: it would hold its whole chunk in memory.
-    if (start.length > 0) kept.push(start)
-  }
-  const takeLine = () => {
-    const text = Buffer.concat(kept).toString('utf8')
-    kept = []
-    keptBytes = 0
-    return text
-  }
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    let start = 0
-    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-      keep(chunk.subarray(start, end))
-      yield takeLine()
-      start = end + 1
-    }
-    keep(chunk.subarray(start))
-  }
-  if (keptBytes > 0) yield takeLine()
 }

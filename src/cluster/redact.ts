@@ -3,7 +3,7 @@ import { tryParseJson } from '../errors.ts'
 import { mapArray, mapObject, withoutConversionMethods } from './compact.ts'
 import { leavesOf, pointersOfFieldSet, toPointer } from './field-paths.ts'
 import { groupOf, isObject, type KindName, type KubeObject, type ObjectName } from './objects.ts'
-import { isSecretField } from './secret-values.ts'
+import { isSecretField, namedArguments } from './secret-values.ts'
 import { Secrets } from './secrets.ts'
 
 /* Redaction of objects: hashes in place of secret values on arrival, and redacted texts in what leaves the process. */
@@ -67,13 +67,7 @@ export class Redactor {
         : this.#redactValue(value)
     const hashVariablesOrMapValues = (value: unknown) => (isObject(value) ? hashMapValues(value) : hashVariables(value))
     const redactArguments = (value: unknown) => {
-      // Collects the secrets in arguments like `--password=…` and `--password …`.
-      let flag = ''
-      for (const argument of Array.isArray(value) ? value : []) {
-        const text = isTextOrNumber(argument) ? String(argument) : ''
-        known.addFromText(flag, text)
-        flag = /^-[^=]*$/.test(text) ? text : ''
-      }
+      for (const [flag, text] of namedArguments(Array.isArray(value) ? value : [])) known.addFromText(flag, text)
       return this.#redactValue(value)
     }
     // Values of labels stay readable, even if the name of a label suggests a secret: labels are compared by their

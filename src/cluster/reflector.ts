@@ -279,10 +279,10 @@ export class Reflector {
   }
 
   /** Handles one event of a watch (Kubernetes API concepts, "Efficient detection of changes"). */
-  #handleLine(line: Buffer): void {
+  #handleLine(line: string): void {
     let event: { type?: unknown; object?: (KubeObject & { code?: number }) | null }
     try {
-      event = JSON.parse(line.toString('utf8')) as typeof event
+      event = JSON.parse(line) as typeof event
     } catch {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent a line that is not JSON`)
     }

@@ -81,6 +81,17 @@ export function secretsInHeader(name: string, value: string): string[] {
   return uniqueMaskable([value, credentials, pair, pair.replace(/^[^:]*:/, ''), ...secretsInText(value, [value])])
 }
 
+/** The value of each argument of a command, with the name of its flag: `--password=x`, `--password x`, or no flag. */
+export function namedArguments(args: readonly unknown[]): (readonly [flag: string, value: string])[] {
+  const texts = args.map((argument) => (/^(?:string|number)$/.test(typeof argument) ? String(argument) : ''))
+  return texts.map((text, index) => {
+    const [flag = '', value = ''] = text.split(/=(.*)/s)
+    if (flag.startsWith('-')) return [flag, value]
+    const before = texts[index - 1] ?? ''
+    return [/^-[^=]*$/.test(before) ? before : '', text]
+  })
+}
+
 /** The strings to mask for a credential: each of its lines, as written and in base64. */
 export function stringsToMask(secret: string): string[] {
   const lines = maskableLines(secret)

@@ -4,12 +4,13 @@ import { constants, createGunzip } from 'node:zlib'
 import { mapArray, mapObject, withoutConversionMethods } from '../cluster/compact.ts'
 import { isExpiry } from '../cluster/failures.ts'
 import type { Failure, FeedEvent } from '../cluster/feed.ts'
+import { splitLines } from '../cluster/lines.ts'
 import { explainWrongType, isKubeObject } from '../cluster/object-schema.ts'
 import { isObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { errorText, tryParseJson, UserError } from '../errors.ts'
 import { parseMoment } from '../lifecycle/proof.ts'
-import { maxRecordedLineCharacters, maxRecordedLines, maxRecordedMs, maxRecordingCharacters } from '../thresholds.ts'
+import { maxRecordedLineBytes, maxRecordedLines, maxRecordedMs, maxRecordingBytes } from '../thresholds.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
 /* Reads a recording: its header and its events, with limits, because anyone may have written the file. */
@@ -148,49 +149,29 @@ type OnInvalidLine = (line: number, why: string) => void
 const readBytes = 4_096
 
 /**
- * The text of a file in chunks, gunzipped if the name ends in `.gz`. An incomplete file is no error: the job may have
- * been killed.
- * @throws an error at damage, after the text before the damage
+ * The lines of a file, without line breaks, gunzipped if the name ends in `.gz`. An incomplete file is no error: the job
+ * may have been killed. A line that is incomplete because of an error is omitted.
+ * @throws Error at damage, if a line exceeds `maxRecordedLineBytes`, or if the file exceeds `maxRecordedLines` or
+ * `maxRecordingBytes`; always after the lines before
  */
-async function* readText(path: string): AsyncGenerator<string> {
+export async function* readLines(path: string): AsyncGenerator<string> {
   const file = createReadStream(path, { highWaterMark: readBytes })
   const unpacked = path.endsWith('.gz')
     ? pipeline(file, createGunzip({ finishFlush: constants.Z_SYNC_FLUSH }), () => {})
     : file
-  yield* unpacked.setEncoding('utf8') as AsyncIterable<string>
-}
-
-/**
- * The lines of a file, without line breaks. A line that is incomplete because of an error is omitted.
- * @throws Error if a line exceeds `maxRecordedLineCharacters`, or the file exceeds `maxRecordedLines` or
- * `maxRecordingCharacters`; always after the lines before
- */
-export async function* readLines(path: string): AsyncGenerator<string> {
-  let parts: string[] = []
-  let length = 0
-  let allLines = 0
-  let allLength = 0
-  for await (const text of readText(path)) {
-    const [end = '', ...others] = text.split('\n')
-    allLines += others.length
-    allLength += text.length
-    if (allLines > maxRecordedLines)
-      throw new Error(`the file has more than ${maxRecordedLines.toLocaleString('en')} lines`)
-    if (allLength > maxRecordingCharacters)
-      throw new Error(`the file is longer than ${maxRecordingCharacters >> 30} GiB`)
-    parts.push(end)
-    length += end.length
-    if (length > maxRecordedLineCharacters)
-      throw new Error(`the line is longer than ${maxRecordedLineCharacters >> 20} MiB`)
-    const rest = others.pop()
-    if (rest === undefined) continue
-    yield parts.join('')
-    yield* others
-    parts = [rest]
-    length = rest.length
+  const onExcess = () => {
+    throw new Error(`the line is longer than ${maxRecordedLineBytes >> 20} MiB`)
   }
-  const last = parts.join('')
-  if (last !== '') yield last
+  let lines = 0
+  let bytes = 0
+  for await (const line of splitLines(unpacked, { maxBytes: maxRecordedLineBytes, onExcess, isRestLine: true })) {
+    lines += 1
+    bytes += line.length
+    if (lines > maxRecordedLines)
+      throw new Error(`the file has more than ${maxRecordedLines.toLocaleString('en')} lines`)
+    if (bytes > maxRecordingBytes) throw new Error(`the file is longer than ${maxRecordingBytes >> 30} GiB`)
+    yield line
+  }
 }
 
 /** The maximum length of a text in a recording: larger than in objects of a cluster, so replays change nothing. */

@@ -146,38 +146,35 @@ function kindResource(apiVersion: string, kind: string, namespaced: boolean, ...
   return { group, version, kind, singular, plural: pluralOf(singular), shortNames, namespaced, status: true }
 }
 
+/** The API resources of kinds in one version: a list of kinds, each with its short names. */
+function kindResources(apiVersion: string, namespaced: boolean, kinds: string): readonly ApiResource[] {
+  return kinds.split(', ').map((words) => {
+    const [kind = '', ...shortNames] = words.split(' ')
+    return kindResource(apiVersion, kind, namespaced, ...shortNames)
+  })
+}
+
 /**
  * Common kinds with their short names, for recordings without discovery (`kubectl api-resources` of Kubernetes 1.34 and
  * Gateway API 1.4).
  */
 const commonKinds: readonly ApiResource[] = [
-  kindResource('v1', 'ConfigMap', true, 'cm'),
-  kindResource('v1', 'Event', true, 'ev'),
-  kindResource('v1', 'Namespace', false, 'ns'),
-  kindResource('v1', 'PersistentVolumeClaim', true, 'pvc'),
-  kindResource('v1', 'Pod', true, 'po'),
-  kindResource('v1', 'ReplicationController', true, 'rc'),
-  kindResource('v1', 'Secret', true),
-  kindResource('v1', 'Service', true, 'svc'),
-  kindResource('v1', 'ServiceAccount', true, 'sa'),
-  kindResource('apps/v1', 'ControllerRevision', true),
-  kindResource('apps/v1', 'DaemonSet', true, 'ds'),
-  kindResource('apps/v1', 'Deployment', true, 'deploy'),
-  kindResource('apps/v1', 'ReplicaSet', true, 'rs'),
-  kindResource('apps/v1', 'StatefulSet', true, 'sts'),
-  kindResource('autoscaling/v2', 'HorizontalPodAutoscaler', true, 'hpa'),
-  kindResource('batch/v1', 'CronJob', true, 'cj'),
-  kindResource('batch/v1', 'Job', true),
-  kindResource('discovery.k8s.io/v1', 'EndpointSlice', true),
-  kindResource('networking.k8s.io/v1', 'Ingress', true, 'ing'),
-  kindResource('networking.k8s.io/v1', 'NetworkPolicy', true, 'netpol'),
-  kindResource('policy/v1', 'PodDisruptionBudget', true, 'pdb'),
-  kindResource('rbac.authorization.k8s.io/v1', 'Role', true),
-  kindResource('rbac.authorization.k8s.io/v1', 'RoleBinding', true),
-  kindResource('rbac.authorization.k8s.io/v1', 'ClusterRole', false),
-  kindResource('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', false),
-  kindResource('gateway.networking.k8s.io/v1', 'Gateway', true, 'gtw'),
-  kindResource('gateway.networking.k8s.io/v1', 'HTTPRoute', true),
-  kindResource('apiextensions.k8s.io/v1', 'CustomResourceDefinition', false, 'crd', 'crds'),
-  kindResource('apiregistration.k8s.io/v1', 'APIService', false),
+  ...kindResources('v1', true, 'ConfigMap cm, Event ev, PersistentVolumeClaim pvc, Pod po, ReplicationController rc'),
+  ...kindResources('v1', true, 'Secret, Service svc, ServiceAccount sa'),
+  ...kindResources('v1', false, 'Namespace ns'),
+  ...kindResources(
+    'apps/v1',
+    true,
+    'ControllerRevision, DaemonSet ds, Deployment deploy, ReplicaSet rs, StatefulSet sts',
+  ),
+  ...kindResources('autoscaling/v2', true, 'HorizontalPodAutoscaler hpa'),
+  ...kindResources('batch/v1', true, 'CronJob cj, Job'),
+  ...kindResources('discovery.k8s.io/v1', true, 'EndpointSlice'),
+  ...kindResources('networking.k8s.io/v1', true, 'Ingress ing, NetworkPolicy netpol'),
+  ...kindResources('policy/v1', true, 'PodDisruptionBudget pdb'),
+  ...kindResources('rbac.authorization.k8s.io/v1', true, 'Role, RoleBinding'),
+  ...kindResources('rbac.authorization.k8s.io/v1', false, 'ClusterRole, ClusterRoleBinding'),
+  ...kindResources('gateway.networking.k8s.io/v1', true, 'Gateway gtw, HTTPRoute'),
+  ...kindResources('apiextensions.k8s.io/v1', false, 'CustomResourceDefinition crd crds'),
+  ...kindResources('apiregistration.k8s.io/v1', false, 'APIService'),
 ]
