@@ -214,6 +214,41 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Like `Array.map`, but returns the same array if nothing changed. */
+export function mapArray(values: unknown[], map: (value: unknown) => unknown): unknown[] {
+  let changed: unknown[] | undefined
+  values.forEach((value, index) => {
+    const mapped = map(value)
+    if (mapped === value) return
+    changed ??= [...values]
+    changed[index] = mapped
+  })
+  return changed ?? values
+}
+
+/** Like `mapArray`, for the fields of an object. A field `__proto__` stays a field and never sets the prototype. */
+export function mapObject(
+  object: Record<string, unknown>,
+  map: (value: unknown, name: string) => unknown,
+): Record<string, unknown> {
+  let changed: Record<string, unknown> | undefined
+  for (const name of Object.keys(object)) {
+    const value = object[name]
+    const mapped = map(value, name)
+    if (mapped === value) continue
+    changed ??= { ...object }
+    changed[name] = mapped
+  }
+  return changed ?? object
+}
+
+/** Removes the fields `toString` and `valueOf`: they break conversions in JavaScript, and Kubernetes does not use them. */
+export function withoutConversionMethods(object: Record<string, unknown>): Record<string, unknown> {
+  if (!Object.hasOwn(object, 'toString') && !Object.hasOwn(object, 'valueOf')) return object
+  const { toString: _, valueOf: __, ...others } = object
+  return others
+}
+
 /** Caches the result of `read` for each object. The gate never changes an object, but replaces it by a new version. */
 export function cachePerObject<Result, Of extends object = KubeObject>(
   read: (object: Of) => Result,

@@ -1,8 +1,16 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { tryParseJson } from '../errors.ts'
-import { mapArray, mapObject, withoutConversionMethods } from './compact.ts'
 import { leavesOf, pointersOfFieldSet, toPointer } from './field-paths.ts'
-import { groupOf, isObject, type KindName, type KubeObject, type ObjectName } from './objects.ts'
+import {
+  groupOf,
+  isObject,
+  type KindName,
+  type KubeObject,
+  mapArray,
+  mapObject,
+  type ObjectName,
+  withoutConversionMethods,
+} from './objects.ts'
 import { isSecretField, namedArguments } from './secret-values.ts'
 import { Secrets } from './secrets.ts'
 

@@ -20,7 +20,6 @@ import {
 } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import { type Clock, sleep, withTimeout } from './clock.ts'
-import { shareEqualParts } from './compact.ts'
 import type { KindState } from './discovery.ts'
 import {
   ApiError,
@@ -416,6 +415,28 @@ function isLowerResourceVersion(version: string | undefined, latest: string | un
 function withoutResourceVersion(object: KubeObject): KubeObject {
   const { resourceVersion: _, ...metadata } = object.metadata
   return { ...object, metadata }
+}
+
+/**
+ * Returns `existing` if both values are equal. Otherwise returns `value`, but with the equal parts of `existing` in
+ * place of its own equal parts. So equal parts of many objects are in memory only once.
+ * @param value is changed, so no other code may use it
+ */
+export function shareEqualParts<T>(value: T, existing: unknown): T {
+  if (typeof value !== 'object' || value === null || typeof existing !== 'object' || existing === null)
+    return value === existing ? (existing as T) : value
+  if (Array.isArray(value) !== Array.isArray(existing)) return value
+  const [parts, existingParts] = [value as Record<string, unknown>, existing as Record<string, unknown>]
+  const names = Object.keys(parts)
+  let isSame = names.length === Object.keys(existingParts).length
+  for (const name of names) {
+    const other = Object.hasOwn(existingParts, name) ? existingParts[name] : undefined
+    // Safe for the key `__proto__`: `parts` has an own property of that name, so this does not set the prototype.
+    const shared = shareEqualParts(parts[name], other)
+    parts[name] = shared
+    isSame &&= shared === other
+  }
+  return isSame ? (existing as T) : value
 }
 
 /**

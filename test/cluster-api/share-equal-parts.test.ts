@@ -1,4 +1,4 @@
-import { shareEqualParts } from '../../src/cluster/compact.ts'
+import { shareEqualParts } from '../../src/cluster/reflector.ts'
 
 describe('shareEqualParts', () => {
   it('returns the known value if both values are equal in any key order', () => {
