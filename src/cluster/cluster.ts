@@ -197,33 +197,30 @@ export class Cluster {
     return this.redactor.redact(withKind((await this.#client.requestJson(path)) as object, reference))
   }
 
-  /** Lists one object of each request, and returns the requests that the server forbids. Other failures are ignored. */
+  /** Reads one object of each request, and a log if it is a pod. Returns what is forbidden. Ignores other failures. */
   async findDeniedAccess(requests: readonly WatchRequest[]): Promise<readonly Failure[]> {
-    const answers = await Promise.all(
-      requests.map(async (request) => {
-        try {
-          const query = new URLSearchParams({ ...selectionQuery(request), limit: '1' })
-          await this.#client.requestJson(`${await this.#collectionPath(request)}?${query}`)
-          return undefined
-        } catch (error) {
-          return isForbidden(error) ? failureOf(error, request) : undefined
-        }
-      }),
-    )
-    const pods = requests.filter(({ kind }) => kind === 'Pod')
-    answers.push(...(await Promise.all(pods.map((request) => this.#findDeniedLogs(request)))))
-    return answers.flatMap((failure) => failure ?? [])
-  }
-
-  /** Whether logs in a namespace are forbidden. The server checks permission first, so the pod need not exist. */
-  async #findDeniedLogs({ apiVersion, kind, namespace = 'default' }: WatchRequest): Promise<Failure | undefined> {
-    const name = 'rollout-gate'
-    try {
-      await readLog(this.#client, { namespace, pod: name, container: name, previous: false, tailLines: 1 })
-      return undefined
-    } catch (error) {
-      return isForbidden(error) ? failureOf(error, { apiVersion, kind, namespace, name }) : undefined
+    const readObject = async (request: WatchRequest) => {
+      const query = new URLSearchParams({ ...selectionQuery(request), limit: '1' })
+      await this.#client.requestJson(`${await this.#collectionPath(request)}?${query}`)
     }
+    // The server checks the permission first, so the pod need not exist.
+    const name = 'rollout-gate'
+    const readLogIn = (namespace: string) =>
+      readLog(this.#client, { namespace, pod: name, container: name, previous: false, tailLines: 1 })
+    const logs = requests.flatMap(({ apiVersion, kind, namespace = 'default' }) =>
+      kind === 'Pod' ? [{ apiVersion, kind, namespace, name }] : [],
+    )
+    const reads = [
+      ...requests.map((request) => [request, readObject(request)] as const),
+      ...logs.map((request) => [request, readLogIn(request.namespace)] as const),
+    ]
+    const denials = reads.map(([request, read]) =>
+      read.then(
+        () => [],
+        (error) => (isForbidden(error) ? [failureOf(error, request)] : []),
+      ),
+    )
+    return (await Promise.all(denials)).flat()
   }
 
   /** Watches the objects of a request and reports changes to the sink. Ignores a request that is already watched. */

@@ -92,15 +92,13 @@ export function readKubeconfig(
 const emptySecret =
   'If it comes from a secret, the secret is empty or has another name: in a pull request from a fork (and from Dependabot) secrets are not available. Otherwise log in to the cluster first.'
 
-/** Merges kubeconfigs. Of entries with the same name, uses the first (kubernetes.io, "Merging kubeconfig files"). */
+/** Merges kubeconfigs. Of entries with the same name, the first is found first (kubernetes.io, "Merging kubeconfig files"). */
 function mergeDocuments(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
-  const firstOfEachName = (entries: readonly NamedEntry[]) =>
-    entries.filter(({ name }, index) => entries.findIndex((other) => other.name === name) === index)
   return {
     currentContext: documents.map((document) => document.currentContext).find((name) => name !== undefined),
-    clusters: firstOfEachName(documents.flatMap(({ clusters }) => clusters)),
-    users: firstOfEachName(documents.flatMap(({ users }) => users)),
-    contexts: firstOfEachName(documents.flatMap(({ contexts }) => contexts)),
+    clusters: documents.flatMap(({ clusters }) => clusters),
+    users: documents.flatMap(({ users }) => users),
+    contexts: documents.flatMap(({ contexts }) => contexts),
     texts: documents.flatMap(({ texts }) => texts),
   }
 }

@@ -94,7 +94,7 @@ function createKubeconfig(document: KubeconfigDocument, input: KubeconfigInput, 
 }
 
 function chooseContext(document: KubeconfigDocument, wanted: string | undefined): NamedEntry {
-  const names = document.contexts.map(({ name }) => name)
+  const names = [...new Set(document.contexts.map(({ name }) => name))]
   if (names.length === 0) {
     throw kubeconfigMistake(
       'The kubeconfig has no contexts. Write it with: kubectl config view --raw --minify --flatten',

@@ -19,7 +19,7 @@ import {
   watchSpreadSeconds,
 } from '../thresholds.ts'
 import type { Client } from './client.ts'
-import { type Clock, sleep, withTimeout } from './clock.ts'
+import { awaitAtMost, awaitUnlessAborted, type Clock, sleep, withTimeout } from './clock.ts'
 import type { KindState } from './discovery.ts'
 import {
   ApiError,
@@ -446,9 +446,7 @@ export function shareEqualParts<T>(value: T, existing: unknown): T {
  */
 export class FirstLists {
   readonly #clock: Clock
-  #pending = 0
-  /** Aborted when no first list is pending any more. Undefined while no list is pending. */
-  #ended: AbortController | undefined
+  readonly #pending = new Set<Promise<void>>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -456,27 +454,23 @@ export class FirstLists {
 
   /** Counts a list as pending. The caller calls the returned function after the first attempt, successful or not. */
   beginList(): () => void {
-    this.#ended ??= new AbortController()
-    this.#pending += 1
-    let isPending = true
-    return () => {
-      if (!isPending) return
-      isPending = false
-      this.#pending -= 1
-      // Later, because the result of a list may start further lists or end the gate.
-      if (this.#pending === 0) setImmediate(() => this.#releaseWatches())
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#pending.add(promise)
+    const end = () => {
+      this.#pending.delete(promise)
+      resolve()
     }
-  }
-
-  #releaseWatches(): void {
-    if (this.#pending > 0) return
-    this.#ended?.abort()
-    this.#ended = undefined
+    // Later, because the result of a list may start further lists or end the gate.
+    return () => setImmediate(end)
   }
 
   /** Resolves when no first list is pending, after `maxFirstListDelayMs`, or when the signal is aborted. */
   async waitForLists(signal: AbortSignal): Promise<void> {
-    if (this.#ended === undefined) return
-    await sleep(this.#clock, maxFirstListDelayMs, AbortSignal.any([signal, this.#ended.signal]))
+    if (this.#pending.size > 0)
+      await awaitAtMost(this.#clock, maxFirstListDelayMs, awaitUnlessAborted(this.#listsEnded(), signal))
+  }
+
+  async #listsEnded(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending)
   }
 }
