@@ -41,7 +41,7 @@ export async function runAction(action: ActionName): Promise<void> {
   const cancelled = new AbortController()
   const cancel = () => cancelled.abort()
   process.on('SIGINT', cancel).on('SIGTERM', cancel)
-  const secrets = new Secrets()
+  const secrets = new Secrets(maskInLog)
   const state = new JobState()
   const decide = (outcome: Outcome, title: string) => tryToWrite('The state', () => state.decided({ outcome, title }))
   const reportCrash = (error: unknown) => {
@@ -68,13 +68,12 @@ export async function runAction(action: ActionName): Promise<void> {
     for (const name of Object.keys(process.env)) if (name.startsWith('INPUT_')) delete process.env[name]
     const read = readInputs(Object.fromEntries(texts), action)
     const run = findWorkflowRun(read.inputs)
-    const mask = (secret: string) => maskOnce(secret, secrets)
-    if (read.inputs.githubToken !== undefined) mask(read.inputs.githubToken)
+    if (read.inputs.githubToken !== undefined) secrets.add(read.inputs.githubToken)
     // Opened before anything can fail: a run with a mistake must replace the green status of an earlier run.
     const links: ExtraOutputs = {}
     const tracked = new Map<string, TrackedFile | 'untracked'>()
     extras = await openExtras(read, run, { tracked, secrets }, recordExtras(state, links))
-    const job: Job = { read, run, tracked, secrets, mask, extras, cancelled: cancelled.signal }
+    const job: Job = { read, run, tracked, secrets, extras, cancelled: cancelled.signal }
     const work = action === 'merge' ? mergeGates(job) : runGate(job)
     const record = await work.catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
@@ -107,10 +106,11 @@ function recordExtras(state: JobState, links: ExtraOutputs): Pick<ExtrasHooks, '
   }
 }
 
-/** Masks a secret in the log. Does nothing if it is masked: renewed credentials may contain the same secrets. */
-function maskOnce(secret: string, secrets: Secrets): void {
-  if (secrets.has(secret)) return
-  secrets.add(secret)
+/**
+ * Masks a credential in the log of the whole job. Values of Secrets in the cluster are redacted only in the gate's own
+ * output.
+ */
+function maskInLog(secret: string): void {
   // All secrets of a kubeconfig are masked with one write, before any other output.
   if (process.stdout.writableCorked === 0) {
     process.stdout.cork()
@@ -154,20 +154,19 @@ interface Job {
   /** The tracked files of the commit; empty until git has listed them. */
   readonly tracked: Map<string, TrackedFile | 'untracked'>
   readonly secrets: Secrets
-  readonly mask: (secret: string) => void
   readonly extras: Extras | undefined
   readonly cancelled: AbortSignal
 }
 
 async function runGate(job: Job): Promise<EndedRunRecord> {
-  const { tracked, secrets, mask, extras, cancelled } = job
+  const { tracked, secrets, extras, cancelled } = job
   const { inputs, mistakes } = job.read
   const now = systemClock.now()
   extras?.begin(emptyRecord(openConclusion, now, now))
   // A missing secret makes the input empty. Then the gate may use another cluster than the user means.
   const onSource = (source: string) => console.log(safeLine(`The input kubeconfig is empty, so ${source} is used.`))
   const onWaiting = (message: string) => console.log(safeLine(secrets.redact(message)))
-  const connection = { mask, secrets, onSource, onWaiting, clock: systemClock }
+  const connection = { secrets, onSource, onWaiting, clock: systemClock }
   const references = await readTargetInputs(inputs, workspacePath())
   const links = linkMistakes(inputs, workspacePath())
   // The other checks are left out, because they would read these files.

@@ -87,7 +87,6 @@ export function printMessage(output: RedactedStream, text: string): void {
 /** The options that a command passes for its connection to the cluster. */
 export function connectionOptions({ secrets, stderr }: Pick<CommandContext, 'secrets' | 'stderr'>) {
   return {
-    mask: () => {},
     secrets,
     onWaiting: (message: string) => printMessage(stderr, message),
     clock: systemClock,

@@ -9,13 +9,14 @@ import type { ExecCredential } from './exec-plugin.ts'
 import { ApiError, ConnectionError, errorFromStatus, isSuccess, isUnauthorized, toConnectionError } from './failures.ts'
 import type { Kubeconfig } from './kubeconfig.ts'
 import { stringsToMask } from './secret-values.ts'
+import type { Secrets } from './secrets.ts'
 
 /* Sends requests to the API server, with credentials and time limits. */
 
 interface ClientOptions {
   readonly clock: Clock
-  /** Called with every secret from a plugin or file, before the client uses the secret. */
-  readonly mask: (secret: string) => void
+  /** Receives every secret from a plugin or file, before the client uses the secret. */
+  readonly secrets: Pick<Secrets, 'add'>
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
   /** The environment variables for exec plugins. */
@@ -57,7 +58,6 @@ export class Client {
   readonly #closing = new AbortController()
   readonly #httpAgent = new http.Agent({ keepAlive: true })
   readonly #httpsAgent = new https.Agent({ keepAlive: true })
-  readonly #masked = new Set<string>()
   #secureContext: { readonly certificates: string; readonly context: SecureContext } | undefined
   #session: Session | undefined
   #opening: Promise<Session> | undefined
@@ -190,7 +190,7 @@ export class Client {
 
   async #readCredentials(load: () => Kubeconfig): Promise<Session> {
     const kubeconfig = load()
-    kubeconfig.secrets.forEach(this.#mask)
+    kubeconfig.secrets.forEach(this.#options.secrets.add)
     const { exec, execCluster } = kubeconfig
     // Loaded only if a plugin is used: the start is faster without `node:child_process`.
     const credential = exec
@@ -201,7 +201,7 @@ export class Client {
           this.#closing.signal,
         )
       : {}
-    for (const secret of [credential.token, credential.key, credential.certificate]) this.#maskCredential(secret)
+    for (const secret of [credential.token, credential.key, credential.certificate]) this.#addSecret(secret)
     this.#session = { kubeconfig, credential }
     return this.#session
   }
@@ -242,7 +242,7 @@ export class Client {
     const { token } = credential
     if (token !== undefined) request.headers = { ...request.headers, Authorization: `Bearer ${token}` }
     const headers = request.headers as http.OutgoingHttpHeaders
-    this.#maskCredential(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
+    this.#addSecret(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
     // The agent for a proxy creates its own TLS contexts.
     if (kubeconfig.proxy !== undefined || url.protocol === 'http:') return request
     return { ...request, secureContext: this.#secureContextOf(request) }
@@ -256,14 +256,8 @@ export class Client {
     return this.#secureContext.context
   }
 
-  #maskCredential(secret: string | undefined): void {
-    if (secret !== undefined && !this.#masked.has(secret)) stringsToMask(secret).forEach(this.#mask)
-  }
-
-  readonly #mask = (secret: string): void => {
-    if (this.#masked.has(secret)) return
-    this.#masked.add(secret)
-    this.#options.mask(secret)
+  #addSecret(secret = ''): void {
+    stringsToMask(secret).forEach(this.#options.secrets.add)
   }
 }
 

@@ -30,8 +30,6 @@ import { isSupersetOf } from './store.ts'
 /** Options for `connect`. */
 interface ConnectOptions {
   readonly clock?: Clock
-  /** Called with every secret of the kubeconfig, of credential plugins and of token files. */
-  readonly mask: (secret: string) => void
   /** If the input `kubeconfig` is empty, called with the place where `connect` found the kubeconfig. */
   readonly onSource?: (source: string) => void
   /** How long failed first requests are repeated, in milliseconds. At most `maxInitialMs`; 0 means `maxInitialMs`. */
@@ -47,25 +45,19 @@ interface ConnectOptions {
   readonly isSingleCheck?: boolean | undefined
 }
 
-/** Reads the kubeconfig and masks its secrets. Sends no request. Throws a `UserError` for an unusable kubeconfig. */
+/** Reads the kubeconfig and collects its secrets. Sends no request. Throws a `UserError` for an unusable kubeconfig. */
 export function connect(input: KubeconfigInput, options: ConnectOptions): Cluster {
   const places = options.places ?? defaultPlaces
   const load = () => loadKubeconfig(input, places)
   const kubeconfig = load()
   const secrets = options.secrets ?? new Secrets()
-  // Only credentials are masked for the whole job. Values of Secrets in the cluster are redacted only in the gate's
-  // output.
-  const mask = (secret: string) => {
-    options.mask(secret)
-    secrets.add(secret)
-  }
-  kubeconfig.secrets.forEach(mask)
+  kubeconfig.secrets.forEach(secrets.add)
   if (kubeconfig.source !== undefined) options.onSource?.(kubeconfig.source)
   // Saves time: Node would parse its 150 bundled certificate authorities before the first connection.
   if (options.isOnlyServer && kubeconfig.hasOwnAuthority) tls.setDefaultCACertificates?.([])
   const clock = options.clock ?? systemClock
   const { userAgent } = options
-  const client = new Client(kubeconfig, load, { clock, mask, userAgent, env: places.env })
+  const client = new Client(kubeconfig, load, { clock, secrets, userAgent, env: places.env })
   return new Cluster(kubeconfig, client, clock, secrets, options)
 }
 

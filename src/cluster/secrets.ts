@@ -30,6 +30,7 @@ interface SameStart {
 
 /** Collects secrets and redacts texts. The time for redaction does not depend on the number of secrets. */
 export class Secrets {
+  readonly #onCredential: (secret: string) => void
   readonly #added = new Set<string>()
   /** The values that were already searched, by name: all pods of a template have the same values. */
   readonly #searched = new Map<string, Set<string>>()
@@ -38,15 +39,17 @@ export class Secrets {
   /** 1 for each hash of the first characters of a secret. */
   readonly #starts = new Uint8Array(1 << 16)
 
-  /** Adds a credential. Ignores texts of fewer than 3 characters. A short word is replaced only as a whole word. */
-  readonly add = (secret: string): void => {
-    this.#added.add(secret)
-    this.#insertForms(secret, secret.length < minSecretCharacters && hasOnlyWords(secret))
+  /** @param onCredential called once with each credential, before the credential is used */
+  constructor(onCredential: (secret: string) => void = () => {}) {
+    this.#onCredential = onCredential
   }
 
-  /** Whether `add` was called with this text. */
-  has(secret: string): boolean {
-    return this.#added.has(secret)
+  /** Adds a credential. Ignores texts of fewer than 3 characters. A short word is replaced only as a whole word. */
+  readonly add = (secret: string): void => {
+    if (this.#added.has(secret)) return
+    this.#added.add(secret)
+    this.#onCredential(secret)
+    this.#insertForms(secret, secret.length < minSecretCharacters && hasOnlyWords(secret))
   }
 
   /** Adds the secrets in a value of a Secret; see `secretsIn`. */

@@ -55,8 +55,6 @@ export interface RunOptions extends RunInputs {
   readonly reporter: Reporter
   /** The run adds the secrets of the credentials and of objects. The process redacts its later output with them. */
   readonly secrets: Secrets
-  /** Called with each secret of the kubeconfig as soon as the secret is known. */
-  readonly mask: (secret: string) => void
   /** Called before the first request with the place of the kubeconfig (`~/.kube/config`), if the input is empty. */
   readonly onSource?: (source: string) => void
   /** Called with a sentence while a selector waits for its first match. */

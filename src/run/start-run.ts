@@ -21,7 +21,7 @@ import type { LiveSource, RunInputs, RunOptions } from './run-plan.ts'
  * answers the first requests, to start faster.
  */
 
-type Connection = Pick<RunOptions, 'mask' | 'secrets' | 'onSource' | 'clock'> & Partial<Pick<RunOptions, 'purpose'>>
+type Connection = Pick<RunOptions, 'secrets' | 'onSource' | 'clock'> & Partial<Pick<RunOptions, 'purpose'>>
 
 /**
  * Checks the user's inputs. If there are mistakes, checks files and kinds too, to report all mistakes together.
@@ -55,15 +55,12 @@ export async function checkInputs(
 }
 
 /** Reads `http-checks` and `hold`, and registers the secrets in headers. Undefined if neither is set. */
-export async function readChecks(inputs: Inputs, connection?: Pick<Connection, 'mask' | 'secrets'>) {
+export async function readChecks(inputs: Inputs, connection?: Pick<Connection, 'secrets'>) {
   if (!hasChecks(inputs)) return undefined
   const { parseChecks } = await import('../plan/checks.ts')
   const checks = parseChecks(inputs)
   const headers = checks.httpChecks.flatMap((check) => check.headers)
-  for (const value of headers.flatMap(([name, text]) => secretsInHeader(name, text))) {
-    connection?.mask(value)
-    connection?.secrets.add(value)
-  }
+  for (const value of headers.flatMap(([name, text]) => secretsInHeader(name, text))) connection?.secrets.add(value)
   return checks
 }
 

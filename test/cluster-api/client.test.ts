@@ -9,6 +9,7 @@ import { Client } from '../../src/cluster/client.ts'
 import { type Clock, systemClock } from '../../src/cluster/clock.ts'
 import { ApiError, ConnectionError } from '../../src/cluster/failures.ts'
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
+import { Secrets } from '../../src/cluster/secrets.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 
 const endings: (() => Promise<unknown> | unknown)[] = []
@@ -44,7 +45,7 @@ function connect(kubeconfig: string | (() => string), { env = {}, clock = system
   const load = () => loadKubeconfig({ kubeconfig: text() }, { env, home: '/nowhere', serviceAccount: '/nowhere' })
   const client = new Client(load(), load, {
     clock,
-    mask: (secret) => masked.push(secret),
+    secrets: new Secrets((secret) => masked.push(secret)),
     userAgent: 'rollout-gate/1.2.3',
     env,
   })

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { type Clock, systemClock } from '../../src/cluster/clock.ts'
 import { connect } from '../../src/cluster/cluster.ts'
+import { Secrets } from '../../src/cluster/secrets.ts'
 import { UserError } from '../../src/errors.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 import { BUILT_IN_RESOURCES } from '../support/resources.ts'
@@ -37,7 +38,7 @@ function open(kubeconfig: string, clock: Clock = systemClock, timeoutMs = 0) {
     { kubeconfig },
     {
       clock,
-      mask: (secret) => masked.push(secret),
+      secrets: new Secrets((secret) => masked.push(secret)),
       timeoutMs,
       userAgent: 'rollout-gate/1',
       places,
@@ -403,7 +404,7 @@ test('a closed cluster keeps no process alive', async () => {
   const module = fileURLToPath(new URL('../../src/cluster/cluster.ts', import.meta.url))
   const script = `
     const { connect } = await import(${JSON.stringify(module)})
-    const cluster = connect({ kubeconfig: process.env.TEST_KUBECONFIG }, { mask: () => {}, userAgent: 'test' })
+    const cluster = connect({ kubeconfig: process.env.TEST_KUBECONFIG }, { userAgent: 'test' })
     await cluster.discover()
     cluster.watch(${JSON.stringify(pods)}, ({ type }) => type === 'SYNCED' && setImmediate(() => cluster.close()))`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {

@@ -2,6 +2,7 @@ import { Client } from '../../src/cluster/client.ts'
 import { type Clock, systemClock } from '../../src/cluster/clock.ts'
 import { discover, readServerVersion } from '../../src/cluster/discovery.ts'
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
+import { Secrets } from '../../src/cluster/secrets.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 
 const endings: (() => Promise<void> | void)[] = []
@@ -15,7 +16,7 @@ async function start(
 ): Promise<{ server: ApiServer; client: Client }> {
   const server = await startApiServer(options)
   const load = () => loadKubeconfig({ kubeconfig: server.kubeconfig() })
-  const client = new Client(load(), load, { clock, mask: () => {}, userAgent: 'test', env: {} })
+  const client = new Client(load(), load, { clock, secrets: new Secrets(), userAgent: 'test', env: {} })
   endings.push(
     () => server.close(),
     () => client.close(),

@@ -1,6 +1,7 @@
 import { Client } from '../../src/cluster/client.ts'
 import { systemClock } from '../../src/cluster/clock.ts'
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
+import { Secrets } from '../../src/cluster/secrets.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 
 /** The container whose log is asked for. */
@@ -12,7 +13,7 @@ export async function startWithPod(
 ): Promise<{ server: ApiServer; client: Client }> {
   const server = await startApiServer()
   const load = () => loadKubeconfig({ kubeconfig: server.kubeconfig() })
-  const client = new Client(load(), load, { clock: systemClock, mask: () => {}, userAgent: 'test', env: {} })
+  const client = new Client(load(), load, { clock: systemClock, secrets: new Secrets(), userAgent: 'test', env: {} })
   endings.push(
     () => server.close(),
     () => client.close(),

@@ -6,6 +6,7 @@ import { servedKind } from '../../src/cluster/list-and-watch.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Redactor } from '../../src/cluster/redact.ts'
 import { Reflector } from '../../src/cluster/reflector.ts'
+import { Secrets } from '../../src/cluster/secrets.ts'
 import { rows } from '../kit/rows.ts'
 import { play, type Verbs } from '../kit/steps.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
@@ -47,7 +48,7 @@ interface Setting {
 
 function follow({ server, clock, observed }: Setting, request: WatchRequest = pods) {
   const load = () => loadKubeconfig({ kubeconfig: server.kubeconfig({ token: 'first-token' }) })
-  const client = new Client(load(), load, { clock, mask: () => {}, userAgent: 'rollout-gate/test', env: {} })
+  const client = new Client(load(), load, { clock, secrets: new Secrets(), userAgent: 'rollout-gate/test', env: {} })
   const path = async () => {
     const resource = findResource(server.discovery.resources, servedKind(request))
     return resource ? collectionPath(resource, request.namespace) : '/apis/gone.example/v1/things'

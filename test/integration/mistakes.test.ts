@@ -24,11 +24,9 @@ async function mistakesOf(raw: Record<string, string>): Promise<string[]> {
   let isOver = false
   const { inputs, mistakes } = readInputs(whole)
   const references = parseReferences(raw['resources'] ?? '')
-  const reading = checkInputs(inputs, references, mistakes, { mask: () => {}, secrets: new Secrets(), clock }).finally(
-    () => {
-      isOver = true
-    },
-  )
+  const reading = checkInputs(inputs, references, mistakes, { secrets: new Secrets(), clock }).finally(() => {
+    isOver = true
+  })
   reading.catch(() => {})
   await clock.runUntil(Number.POSITIVE_INFINITY, () => isOver)
   try {

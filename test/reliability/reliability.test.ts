@@ -146,7 +146,7 @@ async function errorOf({ cluster, user = {}, env = {} }: Connection): Promise<st
     'current-context': 'prod',
   })
   const places = { env, home: '/nowhere', serviceAccount: '/nowhere' }
-  const options = { clock: fastClock, mask: () => {}, userAgent: 'test', places }
+  const options = { clock: fastClock, userAgent: 'test', places }
   const client = connect({ kubeconfig }, options)
   try {
     await client.discover()

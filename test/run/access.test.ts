@@ -38,7 +38,7 @@ async function start(options: ApiServerOptions = {}, token?: string) {
   endings.push(() => server.close())
   const places = { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }
   const kubeconfig = server.kubeconfig({ namespace: 'shop', ...(token !== undefined && { token }) })
-  const cluster = connect({ kubeconfig }, { mask: () => {}, userAgent: 'rollout-gate/1.2.3', places })
+  const cluster = connect({ kubeconfig }, { userAgent: 'rollout-gate/1.2.3', places })
   endings.push(() => cluster.close())
   return {
     server,

@@ -50,7 +50,7 @@ async function start({ httpChecks = line(), secrets = new Secrets(), app }: Star
   endings.push(() => server.close())
   if (app !== undefined) server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
   const places = { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }
-  const options = { mask: () => {}, userAgent: 'rollout-gate/1.2.3', places, secrets }
+  const options = { userAgent: 'rollout-gate/1.2.3', places, secrets }
   const cluster = connect({ kubeconfig: server.kubeconfig() }, options)
   await cluster.discover()
   const parsed = parseChecks({ httpChecks, holdMs: 0 })

@@ -83,7 +83,7 @@ export async function gateRecording(
   const clock = new EventLoopClock(settings.startedAt, msPerTurn, (now) => {
     server.clockOffsetMs = now + aheadMs() + header.serverOffsetMs - Date.now()
   })
-  const cluster = connect({ kubeconfig: kubeconfig(server) }, { clock, mask: () => {}, userAgent: 'test' })
+  const cluster = connect({ kubeconfig: kubeconfig(server) }, { clock, userAgent: 'test' })
   try {
     const player = await openRecording(server, path)
     for (let index = 0; index < first; index++) await player.step()

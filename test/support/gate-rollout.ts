@@ -29,7 +29,6 @@ export async function gateInVirtualTime(
     streamLogs: [],
     purpose: 'gate',
     reporter: { onStart, onEntry, onLog: () => {}, onWarning: () => {} },
-    mask: () => {},
     secrets: new Secrets(),
     cancelled,
     clock,
