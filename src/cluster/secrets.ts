@@ -28,12 +28,15 @@ interface SameStart {
   sorted?: readonly string[] | undefined
 }
 
+/** Finds the secrets in a value with a name. */
+type Search = (name: string, value: string) => readonly string[]
+
 /** Collects secrets and redacts texts. The time for redaction does not depend on the number of secrets. */
 export class Secrets {
   readonly #onCredential: (secret: string) => void
   readonly #added = new Set<string>()
-  /** The values that were already searched, by name: all pods of a template have the same values. */
-  readonly #searched = new Map<string, Set<string>>()
+  /** The names and values that were already searched, in each way: all pods of a template have the same values. */
+  readonly #searched = new Map<Search, Set<string>>()
   readonly #names = new Set<string>()
   readonly #byStart = new Map<string, SameStart>()
   /** 1 for each hash of the first characters of a secret. */
@@ -84,11 +87,12 @@ export class Secrets {
     return found.length === 0 ? text : replaceRanges(text, found)
   }
 
-  #addFound(name: string, value: string, find: (name: string, value: string) => readonly string[]): void {
-    const values = this.#searched.get(name) ?? new Set()
-    if (value.length > maxSecretCharacters || values.has(value)) return
-    this.#searched.set(name, values.add(value))
-    for (const secret of find(name, value)) {
+  #addFound(name: string, value: string, search: Search): void {
+    const searched = this.#searched.get(search) ?? new Set()
+    const key = `${name}\0${value}`
+    if (value.length > maxSecretCharacters || searched.has(key)) return
+    this.#searched.set(search, searched.add(key))
+    for (const secret of search(name, value)) {
       if (this.#names.has(secret)) continue
       this.#insertForms(secret, hasOnlyWords(secret) || secret.length < minSecretCharacters)
     }

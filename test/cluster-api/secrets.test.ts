@@ -162,6 +162,14 @@ describe('a secret of the cluster', () => {
     expect(names.redact('pod/postgres-primary-0 is not ready')).toBe('pod/postgres-primary-0 is not ready')
   })
 
+  test('and a value of a Secret is found if a setting had the same name and value before', () => {
+    const both = new Secrets()
+    both.addFromSetting('config', 'zebra-quilt9')
+    expect(both.redact('zebra-quilt9 is wrong')).toBe('zebra-quilt9 is wrong')
+    both.addFromSecret('config', 'zebra-quilt9')
+    expect(both.redact('zebra-quilt9 is wrong')).toBe('*** is wrong')
+  })
+
   test('and only a credential is masked in the whole job, once', () => {
     const masked: string[] = []
     const both = new Secrets((secret) => masked.push(secret))
