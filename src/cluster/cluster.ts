@@ -1,5 +1,4 @@
 import type { Duplex } from 'node:stream'
-import tls from 'node:tls'
 import { maxKindErrors, rediscoveryMs } from '../thresholds.ts'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -39,8 +38,6 @@ interface ConnectOptions {
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
   readonly places?: KubeconfigPlaces
-  /** Whether this process opens no TLS connection except to the API server. */
-  readonly isOnlyServer?: boolean
   /** Whether the objects of each request are listed once and not watched. */
   readonly isSingleCheck?: boolean | undefined
 }
@@ -53,8 +50,6 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
   const secrets = options.secrets ?? new Secrets()
   kubeconfig.secrets.forEach(secrets.add)
   if (kubeconfig.source !== undefined) options.onSource?.(kubeconfig.source)
-  // Saves time: Node would parse its 150 bundled certificate authorities before the first connection.
-  if (options.isOnlyServer && kubeconfig.hasOwnAuthority) tls.setDefaultCACertificates?.([])
   const clock = options.clock ?? systemClock
   const { userAgent } = options
   const client = new Client(kubeconfig, load, { clock, secrets, userAgent, env: places.env })

@@ -43,8 +43,6 @@ export interface Kubeconfig {
   readonly user: string
   /** Scheme and host of the proxy to the server, without its credentials. */
   readonly proxy?: string
-  /** Whether the kubeconfig contains the certificate authority of the server, and no proxy needs another authority. */
-  readonly hasOwnAuthority: boolean
   /** The plugin that prints the credentials. Undefined if the kubeconfig contains a token. */
   readonly exec?: ExecPlugin
   /** The cluster information that an exec plugin receives for `provideClusterInfo`. */
@@ -85,8 +83,6 @@ function createKubeconfig(document: KubeconfigDocument, input: KubeconfigInput, 
     server: server.replace(/(?<!\/)\/+$/, ''),
     user: user.name,
     proxy: proxy ? proxyWithoutCredentials(String(proxy)) : undefined,
-    hasOwnAuthority:
-      !proxy && Boolean(cluster.body['certificate-authority-data'] || cluster.body['certificate-authority']),
     exec: isObject(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,
     execCluster: { ...cluster.body, extensions: undefined, config },
     secrets: secretsOfKubeconfig(document),

@@ -91,7 +91,6 @@ function openCluster(
   const options = {
     ...connection,
     timeoutMs: inputs.timeoutMs,
-    isOnlyServer: inputs.reportTo.length === 0 && !hasChecks(inputs),
     isSingleCheck: purpose === 'single-check',
     userAgent: `rollout-gate/${version}`,
   }

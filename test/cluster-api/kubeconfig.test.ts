@@ -291,17 +291,4 @@ describe('the connection from a kubeconfig has', () => {
     expect(own.agent).toMatchObject({ proxy: { host: 'own', type: 5 }, shouldLookup: false })
     expect(load({ kubeconfig: text() }).proxy).toBeUndefined()
   })
-
-  test.each([
-    ['only the certificate authority of its data', { 'certificate-authority-data': pem }, {}, true],
-    ['further certificate authorities if the cluster has none', {}, {}, false],
-    [
-      'further certificate authorities behind a proxy',
-      { 'certificate-authority-data': pem, 'proxy-url': 'https://proxy' },
-      {},
-      false,
-    ],
-  ])('%s', (_, cluster, user, expected) => {
-    expect(load({ kubeconfig: text({ cluster, user }) }).hasOwnAuthority).toBe(expected)
-  })
 })
