@@ -17,7 +17,7 @@ import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubecon
 import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
 import { type List, listCollection, selectionQuery, servedKind, withKind } from './list-and-watch.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
-import type { KubeObject, ObjectName } from './objects.ts'
+import type { KindName, KubeObject, ObjectName } from './objects.ts'
 import type { PodPort } from './port-forward.ts'
 import { Redactor } from './redact.ts'
 import { FirstLists, Reflector, type Sink } from './reflector.ts'
@@ -291,14 +291,10 @@ export class Cluster {
     this.#client.close()
   }
 
-  /** The path of a request's collection. For an unknown kind, repeats discovery: the CRD may be new. */
+  /** The path of a request's collection. */
   async #collectionPath(request: WatchRequest): Promise<string> {
-    const known = this.#discovered
     const kind = servedKind(request)
-    let resource = findResource((known ?? (await this.#repeatDiscovery())).resources, kind)
-    if (!resource && known && this.#clock.now() - known.at >= rediscoveryMs) {
-      resource = findResource((await this.#repeatDiscovery()).resources, kind)
-    }
+    const resource = findResource((await this.#findDiscovery(kind)).resources, kind)
     if (!resource) {
       throw notFoundError(`the server does not have the kind ${request.kind} in ${request.apiVersion}`)
     }
@@ -306,15 +302,25 @@ export class Cluster {
     return collectionPath(resource, request.namespace)
   }
 
+  /** The kinds of the server. If they lack a kind, they are read again after `rediscoveryMs`: the CRD may be new. */
+  async #findDiscovery(kind: KindName): Promise<Discovery> {
+    const known = this.#discovered
+    const isKnown = known !== undefined && (this.#isRecent(known) || findResource(known.resources, kind) !== undefined)
+    return isKnown ? known : this.#repeatDiscovery()
+  }
+
+  #isRecent({ at }: { readonly at: number }): boolean {
+    return this.#clock.now() - at < rediscoveryMs
+  }
+
   /** Whether the server has a kind. Discovery is repeated, unless recent discovery shows that the kind is missing. */
   async #kindState(request: WatchRequest): Promise<KindState> {
     const known = this.#discovered
-    const isRecent = known !== undefined && this.#clock.now() - known.at < rediscoveryMs
     const kind = servedKind(request)
     const resource = known && findResource(known.resources, kind)
     if (resource !== undefined && hasWrongScope(resource, request)) return 'gone'
-    const state = isRecent ? findKindState(known, kind) : 'served'
-    return state === 'served' ? findKindState(await this.#repeatDiscovery(), kind) : state
+    const isMissing = known !== undefined && resource === undefined && this.#isRecent(known)
+    return findKindState(isMissing ? known : await this.#repeatDiscovery(), kind)
   }
 
   #repeatDiscovery(): Promise<Discovery> {

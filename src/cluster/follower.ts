@@ -111,11 +111,7 @@ export class Follower {
   /** Handles deadlines that have passed, then sets the time for the events that arrive now. */
   #beginMoment(): void {
     const now = Math.max(this.#latest + momentMs, this.#clock.now())
-    try {
-      this.#handleDeadlinesBefore(now)
-    } catch (error) {
-      this.#fail(error)
-    }
+    this.#failOnError(() => this.#handleDeadlinesBefore(now))
     this.#latest = this.#confirmingAt ?? now
   }
 
@@ -128,18 +124,16 @@ export class Follower {
     const moment = this.#moment
     this.#moment = new Map()
     if (moment.size === 0) return
-    try {
+    this.#failOnError(() => {
       const events = [...moment.keys()]
       for (const event of events) this.#onEvent(event)
       this.#consumer.handle(events, (event) => moment.get(event))
-    } catch (error) {
-      this.#fail(error)
-    }
+    })
   }
 
   /** Starts new watches and sets the timer for the next deadline. */
   #updateWatchesAndTimer(): void {
-    try {
+    this.#failOnError(() => {
       this.#cancelTimer()
       if (this.#consumer.isOver) this.stop()
       if (this.#isStopped) return
@@ -151,9 +145,7 @@ export class Follower {
         if (this.#moment.size > 0) this.#endMoment()
         else if (!this.#confirmDeadline(next)) this.#handleDeadline(next)
       })
-    } catch (error) {
-      this.#fail(error)
-    }
+    })
   }
 
   #startWatches(requests: readonly WatchRequest[]): void {
@@ -177,12 +169,8 @@ export class Follower {
 
   #handleDeadline(at: number): void {
     this.#handleMoment()
-    try {
-      this.#latest = Math.max(this.#latest, at)
-      this.#consumer.advance(at)
-    } catch (error) {
-      this.#fail(error)
-    }
+    this.#latest = Math.max(this.#latest, at)
+    this.#failOnError(() => this.#consumer.advance(at))
     this.#updateWatchesAndTimer()
   }
 
@@ -199,9 +187,13 @@ export class Follower {
     return true
   }
 
-  /** Rejects `run`: no caller of a timer or watch callback could catch the error. */
-  #fail(error: unknown): void {
-    this.#done.reject(error)
-    this.stop()
+  /** Rejects `run` if `work` throws: no caller of a timer or watch callback could catch the error. */
+  #failOnError(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#done.reject(error)
+      this.stop()
+    }
   }
 }
