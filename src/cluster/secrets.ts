@@ -1,7 +1,15 @@
 import { maxSecretCharacters, minNamedSecretCharacters, minSecretCharacters } from '../thresholds.ts'
 import { decodedTexts, withoutInvisible } from './decoded-text.ts'
-import { hasOnlyWords, isLongBase64, namedSecretsIn, secretsIn, secretsInSetting, toBase64 } from './secret-values.ts'
-import { findTokens, type TextRange } from './token-shapes.ts'
+import {
+  findTokens,
+  hasOnlyWords,
+  isLongBase64,
+  namedSecretsIn,
+  secretsIn,
+  secretsInSetting,
+  type TextRange,
+  toBase64,
+} from './secret-values.ts'
 
 /* Collects the secrets that the process has read, and replaces them in any text. */
 

@@ -1,7 +1,7 @@
-import { findErrorLine, messageOfLine } from '../cluster/error-lines.ts'
 import { parseDeniedAccess } from '../cluster/failures.ts'
 import type { LogText } from '../cluster/feed.ts'
 import { describePath, type PathStep } from '../cluster/field-paths.ts'
+import { findErrorLine, messageOfLine } from '../cluster/logs.ts'
 import { isOfKind, type Pod, shortName, subjectOf, subjectText } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import {

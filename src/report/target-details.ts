@@ -1,4 +1,4 @@
-import { findErrorLine } from '../cluster/error-lines.ts'
+import { findErrorLine } from '../cluster/logs.ts'
 import { duration } from '../duration.ts'
 import type { Evidence, ProblemRecord, TargetRecord } from '../gate/run-record.ts'
 import type { Source } from '../plan/target.ts'

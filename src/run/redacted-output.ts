@@ -1,7 +1,7 @@
 import { awaitAtMost, type Clock } from '../cluster/clock.ts'
 import { type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { PrivateKeyRedactor } from '../cluster/secret-values.ts'
 import type { Secrets } from '../cluster/secrets.ts'
-import { PrivateKeyRedactor } from '../cluster/token-shapes.ts'
 import type { RunRecord } from '../gate/run-record.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
 import type { Source } from '../plan/target.ts'

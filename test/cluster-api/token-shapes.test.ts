@@ -1,5 +1,5 @@
+import { PrivateKeyRedactor } from '../../src/cluster/secret-values.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
-import { PrivateKeyRedactor } from '../../src/cluster/token-shapes.ts'
 
 const { redact } = new Secrets()
 

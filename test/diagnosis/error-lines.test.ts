@@ -1,4 +1,4 @@
-import { findErrorLine, messageOfLine } from '../../src/cluster/error-lines.ts'
+import { findErrorLine, messageOfLine } from '../../src/cluster/logs.ts'
 import { rows } from '../kit/rows.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
