@@ -298,7 +298,7 @@ export function firstOccurrence({ firstTimestamp, eventTime, metadata }: EventOb
  * seconds, so events of the same second are sorted by resource version.
  */
 export function compareLastOccurrence(a: EventObject, b: EventObject): number {
-  return secondOfEvent(a) - secondOfEvent(b) || resourceVersionNumber(a) - resourceVersionNumber(b)
+  return secondOfEvent(a) - secondOfEvent(b) || (compareResourceVersions(a, b) ?? 0)
 }
 
 function secondOfEvent(event: EventObject): number {
@@ -306,9 +306,15 @@ function secondOfEvent(event: EventObject): number {
   return Number.isNaN(at) ? 0 : Math.floor(at / 1000)
 }
 
-function resourceVersionNumber({ metadata: { resourceVersion } }: EventObject): number {
-  const version = Number(resourceVersion ?? 0)
-  return Number.isSafeInteger(version) ? version : 0
+/** Negative if the resource version of the first object is older. Undefined if the versions cannot be compared. */
+export function compareResourceVersions(a: KubeObject, b: KubeObject): number | undefined {
+  const difference = resourceVersionNumber(a) - resourceVersionNumber(b)
+  return Number.isNaN(difference) ? undefined : difference
+}
+
+function resourceVersionNumber({ metadata: { resourceVersion } }: KubeObject): number {
+  const version = Number(resourceVersion ?? Number.NaN)
+  return Number.isSafeInteger(version) ? version : Number.NaN
 }
 
 /**

@@ -3,6 +3,7 @@ import { isAccessDenied, isCredentialRefusal, isMissing, isUnavailable } from '.
 import { type Failure, type FeedEvent, type LogText, requestKey, type TimedAnswer, type WatchRequest } from './feed.ts'
 import {
   compareLastOccurrence,
+  compareResourceVersions,
   type EventObject,
   groupOf,
   type KindName,
@@ -438,15 +439,4 @@ function isEarlier(object: KubeObject, latest: KubeObject): boolean {
   const knownCreated = latest.metadata.creationTimestamp ?? ''
   const isDated = created !== '' && knownCreated !== ''
   return order === undefined ? isDated && created < knownCreated : order < 0 && !(isDated && created > knownCreated)
-}
-
-/** Negative if the resource version of the object is older. Undefined if the two versions cannot be compared. */
-function compareResourceVersions(object: KubeObject, latest: KubeObject): number | undefined {
-  const difference = resourceVersionNumber(object) - resourceVersionNumber(latest)
-  return Number.isNaN(difference) ? undefined : difference
-}
-
-function resourceVersionNumber({ metadata: { resourceVersion } }: KubeObject): number {
-  const version = Number(resourceVersion ?? Number.NaN)
-  return Number.isSafeInteger(version) ? version : Number.NaN
 }
