@@ -15,7 +15,7 @@ import { type ApiResource, type Failure, findResource, requestKey, type WatchReq
 import { type Connection, retryInitialRequests } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
-import { type List, listCollection, selectionQuery, servedKind, withKind } from './list-and-watch.ts'
+import { type List, listCollection, selectionQuery, servedKind, withKind } from './list.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KindName, KubeObject, ObjectName } from './objects.ts'
 import type { PodPort } from './port-forward.ts'

@@ -8,6 +8,7 @@ import {
   maxRefreshMs,
   maxRetryAfterMs,
   maxWatchBackOffMs,
+  maxWatchLineBytes,
   minRefreshMs,
   minWatchBackOffMs,
   minWatchSeconds,
@@ -16,6 +17,7 @@ import {
   refusedBackOffMs,
   watchForbiddenPollMs,
   watchOverdueMs,
+  watchSilenceMs,
   watchSpreadSeconds,
 } from '../thresholds.ts'
 import type { Client } from './client.ts'
@@ -35,15 +37,8 @@ import {
   retryAfterOf,
 } from './failures.ts'
 import type { Observation, WatchRequest } from './feed.ts'
-import {
-  acceptHeader,
-  hasName,
-  type List,
-  listCollection,
-  readWatchLines,
-  selectionQuery,
-  withKind,
-} from './list-and-watch.ts'
+import { splitLines } from './lines.ts'
+import { acceptHeader, hasName, type List, listCollection, selectionQuery, withKind } from './list.ts'
 import { controllerUidOf, type KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
 
@@ -199,37 +194,16 @@ export class Reflector {
       this.#needsList = true
       return watchForbiddenPollMs
     }
-    const { clock, client, path, firstLists } = this.#options
+    const { clock, path, firstLists } = this.#options
     await firstLists?.waitForLists(signal)
     if (signal.aborted) return 0
-    // A random duration, so that the watches do not all end at the same time.
-    const timeoutSeconds = minWatchSeconds + Math.floor(clock.random() * watchSpreadSeconds)
     let healthyFrom = Number.POSITIVE_INFINITY
     let failure: unknown
     try {
-      const collection = await path()
-      const query = new URLSearchParams({
-        ...selectionQuery(this.#request),
-        watch: 'true',
-        allowWatchBookmarks: 'true',
-        timeoutSeconds: String(timeoutSeconds),
-        resourceVersion: this.#resourceVersion ?? '',
-      })
-      const lines = readWatchLines({
-        client,
-        clock,
-        path: `${collection}?${query}`,
-        accept: acceptHeader(this.#request, 'watch'),
-        signal,
-        overdueMs: timeoutSeconds * 1000 + watchOverdueMs,
-        probe: (ended) => this.#sendProbe(collection, ended),
-        onOpen: () => {
-          healthyFrom = clock.now() + healthyWatchMs
-          this.#recordSuccess()
-        },
-        onBytes: () => this.#recordSuccess(),
-      })
-      for await (const line of lines) {
+      const onOpen = () => {
+        healthyFrom = clock.now() + healthyWatchMs
+      }
+      for await (const line of this.#watchLines(await path(), signal, onOpen)) {
         this.#handleLine(line)
         healthyFrom = clock.now()
       }
@@ -257,6 +231,79 @@ export class Reflector {
     return isHealthy ? 0 : this.#nextBackOffMs()
   }
 
+  /**
+   * Yields the complete lines of one watch. Ends normally if the server ends the watch, an open connection breaks, the
+   * signal is aborted, or the watch is overdue. Throws if the opening fails, or if the watch is silent and the probe
+   * fails. Never hangs on a dead connection.
+   */
+  async *#watchLines(collection: string, interrupt: AbortSignal, onOpen: () => void): AsyncGenerator<string> {
+    const { client, clock } = this.#options
+    const stopping = new AbortController()
+    const stop = () => stopping.abort()
+    const signal = AbortSignal.any([interrupt, stopping.signal])
+    let isOpen = false
+    let chunks = 0
+    let probeError: unknown
+    let cancelSilence = () => {}
+    let cancelOverdue = () => {}
+
+    const restartSilenceTimer = () => {
+      this.#recordSuccess()
+      cancelSilence()
+      cancelSilence = clock.after(watchSilenceMs, probeConnection)
+    }
+    const probeConnection = async () => {
+      const before = chunks
+      try {
+        await this.#sendProbe(collection, signal)
+        // The server answers, so only the connection of the watch may be dead. The next watch continues from here.
+        if (chunks === before) stop()
+      } catch (error) {
+        if (chunks !== before || signal.aborted) return
+        probeError = error
+        stop()
+      }
+    }
+    const observeChunks = async function* (stream: AsyncIterable<Buffer>) {
+      for await (const chunk of stream) {
+        chunks += 1
+        restartSilenceTimer()
+        yield chunk
+      }
+    }
+    const throwTooLong = () => {
+      throw new ConnectionError('E2BIG', 'a line of the watch is too long')
+    }
+
+    // A random duration, so that the watches do not all end at the same time.
+    const timeoutSeconds = minWatchSeconds + Math.floor(clock.random() * watchSpreadSeconds)
+    const query = new URLSearchParams({
+      ...selectionQuery(this.#request),
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: String(timeoutSeconds),
+      resourceVersion: this.#resourceVersion ?? '',
+    })
+    try {
+      const accept = acceptHeader(this.#request, 'watch')
+      const stream = await client.openStream(`${collection}?${query}`, { accept, signal, timeoutMs: answerTimeoutMs })
+      isOpen = true
+      onOpen()
+      restartSilenceTimer()
+      cancelOverdue = clock.after(timeoutSeconds * 1000 + watchOverdueMs, stop)
+      const limits = { maxBytes: maxWatchLineBytes, onExcess: throwTooLong, isRestLine: false }
+      yield* splitLines(observeChunks(stream), limits)
+    } catch (error) {
+      if (probeError !== undefined) throw probeError
+      if (!signal.aborted && (!isOpen || error instanceof ConnectionError)) throw error
+    } finally {
+      cancelSilence()
+      cancelOverdue()
+      stop()
+    }
+  }
+
+  /** Sends a small request: if a watch is silent, its connection or the server may be dead. */
   async #sendProbe(collection: string, signal: AbortSignal): Promise<void> {
     const query = new URLSearchParams({ ...selectionQuery(this.#request), limit: '1' })
     const list = await this.#options.client.requestJson(`${collection}?${query}`, {

@@ -1,7 +1,7 @@
 import type { Client } from '../../src/cluster/client.ts'
 import { ApiError } from '../../src/cluster/failures.ts'
 import { retryInitialRequests } from '../../src/cluster/initial-requests.ts'
-import { listCollection } from '../../src/cluster/list-and-watch.ts'
+import { listCollection } from '../../src/cluster/list.ts'
 import { titled } from '../kit/rows.ts'
 import { ManualClock } from './manual-clock.ts'
 

@@ -1,12 +1,10 @@
-import { answerTimeoutMs, maxListBytes, maxListPages, maxWatchLineBytes, watchSilenceMs } from '../thresholds.ts'
+import { maxListBytes, maxListPages } from '../thresholds.ts'
 import type { Client } from './client.ts'
-import type { Clock } from './clock.ts'
 import { ConnectionError, isExpired } from './failures.ts'
 import { helmRevisions, secretNames, type WatchRequest } from './feed.ts'
-import { splitLines } from './lines.ts'
 import { isObject, type KindName, type KubeObject } from './objects.ts'
 
-/* Lists and watches a collection of the API server once. `reflector.ts` repeats lists and watches. */
+/* Lists a collection of the API server once, and defines the requests for each kind. */
 
 export interface List {
   readonly items: readonly KubeObject[]
@@ -140,88 +138,5 @@ export function selectionQuery({ kind, name, labelSelector }: WatchRequest): Rec
   return {
     ...(name === undefined ? {} : { fieldSelector: `metadata.name=${served}` }),
     ...(labelSelector === undefined ? {} : { labelSelector }),
-  }
-}
-
-interface WatchOptions {
-  readonly client: Client
-  readonly clock: Clock
-  readonly path: string
-  /** The header `Accept`; see `acceptHeader`. */
-  readonly accept: string | undefined
-  /** If this signal is aborted, the watch ends. */
-  readonly signal: AbortSignal
-  /** The maximum duration of the watch. The server should end the watch before. */
-  readonly overdueMs: number
-  /**
-   * A small request that is sent if the watch receives no byte for `watchSilenceMs`. If the probe succeeds and the
-   * watch is still silent, its connection may be dead: the watch ends normally, and the next watch continues. If the
-   * probe fails and the watch is still silent, the watch fails with the error of the probe.
-   */
-  readonly probe: (signal: AbortSignal) => Promise<unknown>
-  readonly onOpen: () => void
-  /** Called for each chunk of the response. */
-  readonly onBytes: () => void
-}
-
-/**
- * Yields the complete lines of one watch. Ends normally if the server ends the watch, an open connection breaks, the
- * signal is aborted, or `overdueMs` have passed. Throws if the opening or the probe fails. Never hangs on a dead
- * connection: the probe fails, or the watch ends after `overdueMs`.
- */
-export async function* readWatchLines(options: WatchOptions): AsyncGenerator<string> {
-  const { client, clock, path, accept, signal, overdueMs, probe, onOpen, onBytes } = options
-  const stopping = new AbortController()
-  const stop = () => stopping.abort()
-  const ending = AbortSignal.any([signal, stopping.signal])
-  let isOpen = false
-  let chunks = 0
-  let probeError: unknown
-  let cancelSilence = () => {}
-  let cancelOverdue = () => {}
-
-  const restartSilenceTimer = () => {
-    cancelSilence()
-    cancelSilence = clock.after(watchSilenceMs, probeConnection)
-  }
-  const probeConnection = async () => {
-    const before = chunks
-    try {
-      await probe(ending)
-      // The server answers, so only the connection of the watch may be dead. The next watch continues from here.
-      if (chunks === before) stop()
-    } catch (error) {
-      if (chunks !== before || ending.aborted) return
-      probeError = error
-      stop()
-    }
-  }
-
-  const observeChunks = async function* (stream: AsyncIterable<Buffer>) {
-    for await (const chunk of stream) {
-      chunks += 1
-      onBytes()
-      restartSilenceTimer()
-      yield chunk
-    }
-  }
-  const throwTooLong = () => {
-    throw new ConnectionError('E2BIG', 'a line of the watch is too long')
-  }
-
-  try {
-    const stream = await client.openStream(path, { accept, signal: ending, timeoutMs: answerTimeoutMs })
-    isOpen = true
-    onOpen()
-    restartSilenceTimer()
-    cancelOverdue = clock.after(overdueMs, stop)
-    yield* splitLines(observeChunks(stream), { maxBytes: maxWatchLineBytes, onExcess: throwTooLong, isRestLine: false })
-  } catch (error) {
-    if (probeError !== undefined) throw probeError
-    if (!ending.aborted && (!isOpen || error instanceof ConnectionError)) throw error
-  } finally {
-    cancelSilence()
-    cancelOverdue()
-    stop()
   }
 }
