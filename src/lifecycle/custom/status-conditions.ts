@@ -118,6 +118,7 @@ export function readCondition(condition: Condition, isWork = false): Reading | u
   const isProgressing = /^progressing$/i.test(type)
   if (isProgressing && why === 'suspended') return { meaning: why, scope: 'whole' }
   if (isProgressing && status === 'false') return why === 'failed' ? { meaning: why, scope: 'whole' } : undefined
+  if (status === 'false' && known.meaning === 'progressing' && why === 'failed') return known
   if (status !== 'true') return undefined
   // `Progressing` or `Suspended` with a reason such as `Completed` describes the past.
   return isDoneReason(reason) && known.meaning !== 'failed' ? undefined : known
@@ -148,7 +149,9 @@ function readFalseGoodCondition(
   const isFalse = /^false$/i.test(status)
   const isStarted = otherWords.started.has(last)
   const isUnused = good.scope === 'part' && (notRequested.test(reason) || conditionTypes.event.has(last))
-  if (isFalse && (isUnused || (isDoneReason(reason) && (isWork || isStarted)))) return undefined
+  // OpenShift: False is the normal status of this condition.
+  const isNormal = /^AsExpected$/i.test(reason)
+  if (isFalse && (isUnused || isNormal || (isDoneReason(reason) && (isWork || isStarted)))) return undefined
   if (isWork && isStarted) return undefined
   // Knative: Succeeded=False is final; while the work is in progress, it is Unknown.
   if (type === 'Succeeded' && isFalse && meaningOf(reason, true) !== 'progressing')
@@ -222,8 +225,11 @@ export function readUnknownConditions(object: KubeObject): readonly Signal[] {
   const present = presentConditionSignals(object)
   const [first] = present
   const isDated = present.some(({ condition }) => condition.observedGeneration !== undefined)
-  const isUnknown = present.every(({ name }) => readConditionType(name) === undefined)
-  return first === undefined || !isDated || !isUnknown ? [] : [{ ...first, meaning: 'progressing', scope: 'unknown' }]
+  const isFirstStep = ({ name, value }: ConditionSignal) => name === 'Initialized' && value === 'True'
+  const isUnknown = present.every((each) => isFirstStep(each) || readConditionType(each.name) === undefined)
+  return first === undefined || !(isDated || present.every(isFirstStep)) || !isUnknown
+    ? []
+    : [{ ...first, meaning: 'progressing', scope: 'unknown' }]
 }
 
 export interface SignalSummary {
@@ -260,7 +266,8 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
     ...find('failed', 'whole', 'change'),
     ...(isGood ? [] : [...failedParts, ...find('failed', 'error')]),
   ]
-  const isContradiction = (each: Signal) => each.scope === 'whole' && (each.condition || isBadHealth(each))
+  const isContradiction = (each: Signal) =>
+    each.scope === 'whole' && (each.condition || isBadHealth(each) || /^(?:result|outcome)$/i.test(each.name))
   const candidates: readonly (readonly [Meaning, readonly Signal[]])[] = [
     ['suspended', find('suspended', 'spec')],
     ['failed', find('failed', 'summary')],

@@ -33,7 +33,8 @@ export const fieldNames = {
   notCurrent:
     /^(?:last(?!operation|observedstate)|previous|prior|old|former|desired|target(?!s)|expected|requested|initial)/i,
   /** Names of fields with the text of an error. */
-  error: /^(?:last)?(?:error|errors|err|errmsg|errormessage|failuremessage|failurereason|problems)$/i,
+  error:
+    /^(?:(?:last)?(?:error|errors|err|errmsg|errormessage|failuremessage|failurereason|problems)|(?!last)\w+error)$/i,
 }
 /** Words in the names of fields that describe the past. */
 const past = wordSet(`
@@ -187,7 +188,10 @@ function readText(
   const isState = fieldNames.state.test(key)
   const isWhole = isState || fieldNames.good.test(key)
   if (!isWhole && !fieldNames.aboutState.test(key)) return []
-  const isRequested = String(spec[key]).toLowerCase() === value.toLowerCase()
+  // `replicationState: primary` requests `state: Primary`.
+  const isRequested = Object.entries(spec).some(
+    ([name, each]) => (name === key || meaning === undefined) && String(each).toLowerCase() === value.toLowerCase(),
+  )
   if (isState && isRequested && (meaning ?? 'suspended') === 'suspended')
     return fieldSignal(at, value, 'ready', 'whole')
   // A first step does not prove readiness.

@@ -21,7 +21,7 @@ import { hasAnyWord, meaningOf, wordsOf } from './words.ts'
 /** Patterns that identify work that ends, such as a Job. */
 const work = {
   kinds:
-    /(?:Job|JobSet|Run|Data(?:Load|Migrate|Process)|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment|Task|Analysis|Operation|Build|Test|(?<!Service)(?:Import|Export)|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan|Maintenance)$/,
+    /(?:Job|JobSet|Run|Data(?:Load|Migrate|Process)|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment|Task|Analysis|Operation|Build|Test|(?<!Service)(?:Import|Export)|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan|Maintenance|Traceflow)$/,
   /** Condition types that only work that ends has. */
   conditions: /^(?:Completed?|Succeeded|Finished)$/,
   /** Spec fields that only work that ends has. */
@@ -118,9 +118,10 @@ export function isRunToCompletion(object: KubeObject): boolean {
 
 /** Whether failed work is tried again: the status has no end, and fewer retries than the spec permits. */
 export function hasRetriesLeft({ spec, status }: KubeObject): boolean {
-  const [, limit] = Object.entries(spec ?? {}).find(([key]) => /^backoffLimit$/i.test(key)) ?? []
+  const [, limit] = Object.entries(spec ?? {}).find(([key]) => /^(?:backoffLimit|maxRetries)$/i.test(key)) ?? []
   const fields = (status ?? {}) as Fields
-  return !Object.keys(fields).some((key) => work.endedAt.test(key)) && Number(fields['retries']) < Number(limit)
+  const [, retries] = Object.entries(fields).find(([key]) => /retries$/i.test(key)) ?? []
+  return !Object.keys(fields).some((key) => work.endedAt.test(key)) && Number(retries) < Number(limit)
 }
 
 function isJobLike(object: KubeObject): boolean {

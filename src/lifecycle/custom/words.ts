@@ -36,7 +36,7 @@ const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
     associated fulfilled alive inuse enforced enforcing converged subscribed propagated distributed replicated
     enrolled onboarded paired peered linked unsealed rotated renewed rolledout nominal unchanged authorized
     authenticated recovered current quiesced selected up archiving monitoring streaming replicating polling mirroring
-    logging watching discoverable schedulable resolvable accessible usable addressable contactable matched aligned executed ran
+    logging watching managing discoverable schedulable resolvable accessible usable addressable contactable matched aligned executed ran
   `),
 }
 
@@ -92,6 +92,8 @@ export function meaningOf(state: string, isWork = false): Meaning | undefined {
   if (tokens.length === 0 || tokens.length > maxTokens) return undefined
   const hasWord = (words: ReadonlySet<string>) => hasAnyWord([...tokens, tokens.join('')], words)
   const isNegated = otherWords.negation.has(tokens[0] ?? '')
+  // `NoUpgrade`: no activity is in progress.
+  if (tokens.length === 2 && tokens[0] === 'no' && activities.test(tokens[1] ?? '')) return undefined
   if (hasWord(stateWords.failed)) return isNegated ? undefined : 'failed'
   if (hasWord(stateWords.suspended)) return isNegated ? undefined : 'suspended'
   const isActivity = tokens.includes('running') && tokens.some((token) => activities.test(token))
