@@ -31,7 +31,8 @@ export function operatorDocs(projects: readonly CatalogueProject[]): string {
       ['entries', 'kinds'],
       projects.map(({ name, entries }) => [
         `[${name}](../catalogue/${name}.yaml)`,
-        entries.map(({ kind, group }) => (kind === '*' ? `all other kinds of \`${group}\`` : kind)).join(', '),
+        // Two groups may have the same kind.
+        [...new Set(entries.map(({ kind, group }) => (kind === '*' ? `all others of \`${group}\`` : kind)))].join(', '),
       ]),
     ),
     '',

@@ -26,7 +26,7 @@ const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
   `),
   ready: wordSet(`
     ready available active healthy bound succeeded succeed success successful successfully completed complete done
-    finished online operational operating ok okay green serving listening working established deployed installed
+    finished accomplished online operational operating ok okay green serving listening working established deployed installed
     provisioned created configured applied synced synchronized synchronised reconciled released published registered
     joined attached mounted connected reachable responding succeeding passing functioning accepted admitted approved
     issued valid validated verified passed pass compliant protected promoted stable steady normal idle exists existing
@@ -45,7 +45,9 @@ export const otherWords = {
   /** For work that ends (a Job, a backup), these words mean that the work has started and is not done. */
   started: wordSet('running active started accepted created working scheduled enabled assigned'),
   /** For work that ends, these words mean that the work has ended. `Ready` may mean only that the work is prepared. */
-  end: wordSet('succeeded succeed success successful successfully completed complete done finished passed pass ended'),
+  end: wordSet(
+    'succeeded succeed success successful successfully completed complete done finished accomplished passed pass ended',
+  ),
   /** Words for first steps: at the end of a state (`ResourcesCreated`), they do not mean ready. */
   step: wordSet('created started launched scheduled submitted prepared applied'),
   /** Words that negate the next word: `NotReady`, `NoErrors`. */
