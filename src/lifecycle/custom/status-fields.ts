@@ -188,9 +188,10 @@ function readText(
   const isState = fieldNames.state.test(key)
   const isWhole = isState || fieldNames.good.test(key)
   if (!isWhole && !fieldNames.aboutState.test(key)) return []
-  // `replicationState: primary` requests `state: Primary`.
+  // `replicationState: primary` requests `state: Primary`, and `clusterFence: Fenced` requests `phase: Fenced`.
+  const isRequest = (name: string) => meaning === undefined && (/state$/i.test(name) || /ed$/i.test(value))
   const isRequested = Object.entries(spec).some(
-    ([name, each]) => (name === key || meaning === undefined) && String(each).toLowerCase() === value.toLowerCase(),
+    ([name, each]) => (name === key || isRequest(name)) && String(each).toLowerCase() === value.toLowerCase(),
   )
   if (isState && isRequested && (meaning ?? 'suspended') === 'suspended')
     return fieldSignal(at, value, 'ready', 'whole')

@@ -120,7 +120,7 @@ export function isRunToCompletion(object: KubeObject): boolean {
 export function hasRetriesLeft({ spec, status }: KubeObject): boolean {
   const [, limit] = Object.entries(spec ?? {}).find(([key]) => /^(?:backoffLimit|maxRetries)$/i.test(key)) ?? []
   const fields = (status ?? {}) as Fields
-  const [, retries] = Object.entries(fields).find(([key]) => /retries$/i.test(key)) ?? []
+  const [, retries] = Object.entries(fields).find(([key]) => /^(?!max|remaining)\w*retries$/i.test(key)) ?? []
   return !Object.keys(fields).some((key) => work.endedAt.test(key)) && Number(retries) < Number(limit)
 }
 
