@@ -36,7 +36,7 @@ export function operatorDocs(projects: readonly CatalogueProject[]): string {
       ]),
     ),
     '',
-    'The latest run with real controllers of operators: [results](../test/operators/README.md#results).',
+    'The latest run with real controllers: [results](../test/operators/README.md#results).',
     '',
     ...entryFormat,
   ].join('\n')

@@ -32,7 +32,7 @@ const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
     issued valid validated verified passed pass compliant protected promoted stable steady normal idle exists existing
     found enabled initialized initialised loaded latest updated upgraded restored imported exported resolved
     programmed uptodate insync running adopted advertised generated elected failedover failedback provided satisfied
-    formed balanced injected delivered hydrated realized collected processed downloaded claimed activated assigned
+    formed balanced injected delivered hydrated realized collected processed downloaded claimed activated assigned allocated
     associated fulfilled alive inuse enforced enforcing converged subscribed propagated distributed replicated
     enrolled onboarded paired peered linked unsealed rotated renewed rolledout nominal unchanged authorized
     authenticated recovered current quiesced selected up archiving monitoring streaming replicating polling mirroring
