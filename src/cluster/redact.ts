@@ -66,13 +66,9 @@ export class Redactor {
     const hashVariables = (value: unknown) =>
       Array.isArray(value) ? mapArray(value, (each) => this.#hashVariable(each)) : this.#redactValue(value)
     const hashMapValues = (value: unknown) =>
-      isObject(value)
-        ? mapObject(value, (setting, name) =>
-            isTextOrNumber(setting)
-              ? this.#hashSetting(name, setting)
-              : this.#hashTexts(this.#redactValue(setting), name),
-          )
-        : this.#redactValue(value)
+      this.#redactFields(value, (setting, name) =>
+        isTextOrNumber(setting) ? this.#hashSetting(name, setting) : this.#hashTexts(this.#redactValue(setting), name),
+      )
     const hashVariablesOrMapValues = (value: unknown) => (isObject(value) ? hashMapValues(value) : hashVariables(value))
     const redactArguments = (value: unknown) => {
       for (const [flag, text] of namedArguments(Array.isArray(value) ? value : [])) known.addFromText(flag, text)
@@ -81,18 +77,14 @@ export class Redactor {
     // Values of labels stay readable, even if the name of a label suggests a secret: labels are compared by their
     // values.
     const redactMapValues = (value: unknown) =>
-      isObject(value)
-        ? mapObject(value, (inner, name) => (typeof inner === 'string' ? inner : this.#redactField(inner, name)))
-        : this.#redactValue(value)
+      this.#redactFields(value, (inner, name) => (typeof inner === 'string' ? inner : this.#redactField(inner, name)))
     const hashTexts = (value: unknown) => this.#hashTexts(this.#redactValue(value), '')
     // Argo CD has the values of a Helm chart in `helm`. Other tools have them in fields of other names below.
     const hashChart = (value: unknown) =>
-      isObject(value)
-        ? mapObject(value, (inner, name) => {
-            if (name === 'parameters') return hashVariables(inner)
-            return name === 'values' ? hashTexts(inner) : this.#redactField(inner, name)
-          })
-        : this.#redactValue(value)
+      this.#redactFields(value, (inner, name) => {
+        if (name === 'parameters') return hashVariables(inner)
+        return name === 'values' ? hashTexts(inner) : this.#redactField(inner, name)
+      })
     this.#fields = {
       env: hashVariablesOrMapValues,
       httpHeaders: hashVariables,
@@ -170,6 +162,11 @@ export class Redactor {
     }
   }
 
+  /** Redacts the fields of an object with `redact`. Another value is redacted like any value. */
+  #redactFields(value: unknown, redact: (field: unknown, name: string) => unknown): unknown {
+    return isObject(value) ? mapObject(value, redact) : this.#redactValue(value)
+  }
+
   #redactField(value: unknown, name: string): unknown {
     if (isTextOrNumber(value) && isSecretField(name, String(value))) return this.#hashSetting(name, value)
     const redact = Object.hasOwn(this.#fields, name) ? this.#fields[name] : undefined
@@ -199,11 +196,9 @@ export class Redactor {
     if (isSecret) this.#collectSecretsOf(object)
     return mapObject(object, (value, name) => {
       if (/^(data|stringData|binaryData)$/.test(name))
-        return isObject(value)
-          ? mapObject(value, (item, key) => (isSecret ? this.#hash(item) : this.#hashSetting(key, item)))
-          : this.#redactValue(value)
-      if (name !== 'metadata' || !isObject(value)) return this.#redactField(value, name)
-      return mapObject(value, (field, key) =>
+        return this.#redactFields(value, (item, key) => (isSecret ? this.#hash(item) : this.#hashSetting(key, item)))
+      if (name !== 'metadata') return this.#redactField(value, name)
+      return this.#redactFields(value, (field, key) =>
         key === 'annotations' && isObject(field) ? this.#hashAnnotations(field) : this.#redactField(field, key),
       )
     })
