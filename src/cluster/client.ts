@@ -232,15 +232,11 @@ export class Client {
         ...(post === undefined ? {} : { 'Content-Type': 'application/json' }),
       },
     }
-    if (credential.certificate !== undefined) request.cert = credential.certificate
-    if (credential.key !== undefined) request.key = credential.key
     try {
-      await kubeconfig.applyTo(request)
+      await kubeconfig.applyTo(request, credential)
     } catch (error) {
       throw unreadableCredentialsError(kubeconfig.user, error)
     }
-    const { token } = credential
-    if (token !== undefined) request.headers = { ...request.headers, Authorization: `Bearer ${token}` }
     const headers = request.headers as http.OutgoingHttpHeaders
     this.#addSecret(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
     // The agent for a proxy creates its own TLS contexts.

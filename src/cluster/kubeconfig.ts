@@ -3,7 +3,7 @@ import type { Agent } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import net, { isIP } from 'node:net'
 import { didYouMean, UserError } from '../errors.ts'
-import type { ExecPlugin } from './exec-plugin.ts'
+import type { ExecCredential, ExecPlugin } from './exec-plugin.ts'
 import {
   defaultPlaces,
   type KubeconfigDocument,
@@ -32,8 +32,9 @@ export interface Kubeconfig {
    * Adds the certificates, the credentials and the proxy of the kubeconfig to a request, and the headers for
    * impersonation (`as`, `as-groups`, `as-uid`, `as-user-extra`). Reads credential files each time, because tokens in
    * files rotate.
+   * @param credential the credentials that the exec plugin printed
    */
-  readonly applyTo: (request: RequestOptions) => Promise<void>
+  readonly applyTo: (request: RequestOptions, credential?: ExecCredential) => Promise<void>
   /** If the input is empty: the place where the kubeconfig was found, such as `~/.kube/config`. */
   readonly source?: string
   readonly context: string
@@ -220,12 +221,12 @@ function readPem({ body }: NamedEntry, setting: string): Buffer | undefined {
 /** Creates the function that adds certificates, credentials and the proxy to a request. */
 function createApplyTo(cluster: NamedEntry, user: NamedEntry, proxy: string | undefined): Kubeconfig['applyTo'] {
   let agent: Promise<Agent> | undefined
-  return async (request) => {
+  return async (request, credential = {}) => {
     const { token, tokenFile, username, password } = user.body
     const serverName = cluster.body['tls-server-name']
     const ca = readPem(cluster, 'certificate-authority')
-    const cert = readPem(user, 'client-certificate')
-    const key = readPem(user, 'client-key')
+    const cert = credential.certificate ?? readPem(user, 'client-certificate')
+    const key = credential.key ?? readPem(user, 'client-key')
     if (proxy !== undefined) agent ??= createProxyAgent(proxy, String(cluster.body['server']))
     Object.assign(request, {
       ...(cluster.body['insecure-skip-tls-verify'] === true ? { rejectUnauthorized: false } : {}),
@@ -236,7 +237,7 @@ function createApplyTo(cluster: NamedEntry, user: NamedEntry, proxy: string | un
       ...(username ? { auth: `${username}:${password}` } : {}),
       ...(agent ? { agent: await agent } : {}),
     })
-    const bearer = tokenFile ? readFileSync(String(tokenFile), 'utf8') : token
+    const bearer = credential.token ?? (tokenFile ? readFileSync(String(tokenFile), 'utf8') : token)
     request.headers = {
       ...request.headers,
       ...impersonationHeaders(user),

@@ -293,7 +293,7 @@ function findUrlPasswords(text: string): readonly TextRange[] {
 }
 
 /** The passwords of all URLs in a text, as written. */
-export function urlPasswords(text: string): readonly string[] {
+function urlPasswords(text: string): readonly string[] {
   return text.includes('://') ? findUrlPasswords(text).map(([start, end]) => text.slice(start, end)) : []
 }
 
