@@ -262,7 +262,7 @@ export class Store {
   }
 
   #putObject(object: KubeObject): readonly Change[] {
-    if (isEvent(object)) return this.#putEvent(object)
+    if (isEvent(object)) return this.#putEvent(withOriginalMessage(object))
     const key = objectKey(nameOf(object))
     const before = this.#objects.get(key)
     if (before === undefined) {
@@ -385,6 +385,12 @@ function insertSorted(events: EventsAbout, event: EventObject): void {
   const all = others.toSpliced(place, 0, event)
   for (const { metadata } of all.slice(0, -maxEventsOfObject)) byName.delete(metadata.name)
   events.sorted = all.slice(-maxEventsOfObject)
+}
+
+/** Removes what a component writes before the message of an Event that combines several (client-go, tools/record). */
+function withOriginalMessage(event: EventObject): EventObject {
+  const message = event.message?.replace(/^\(combined from similar events\):\s*/, '')
+  return message === event.message ? event : { ...event, message }
 }
 
 function isEvent(object: KubeObject): object is EventObject {

@@ -141,12 +141,11 @@ function shortenMessage(message: string): string {
 }
 
 /**
- * Removes noise from a message: the namespace and uid after a pod name, the prefix of combined events, and the
- * scheduler's sentences about preemption, which only repeat its reasons.
+ * Removes noise from a message: the namespace and uid after a pod name, and the scheduler's sentences about preemption,
+ * which only repeat its reasons.
  */
 function removeNoise(message: string): string {
   return message
-    .replace(/^\(combined from similar events\):\s*/, '')
     .replace(/ in pod ([^\s_]+)_[^\s(]+\([0-9a-f-]{36}\)$/, ' in pod $1')
     .replace(/^(\w+ probe failed):\s*$/, '$1') // the probe returned no message
     .replace(/(\bnodes are available: .*?\.) (?:no new claims to deallocate, )?preemption: .*$/s, '$1')

@@ -296,7 +296,7 @@ function latestMessage(reported: string, latest: string): string {
 function withoutPreamble(message: string): string {
   return message
     .replace(
-      /^(?:\(combined from similar events\):\s*)?(?:Error creating: |create (?:Pod|Claim) .+? in StatefulSet \S+ failed error: |Failed to create new replica set "[^"]*": )/,
+      /^(?:Error creating: |create (?:Pod|Claim) .+? in StatefulSet \S+ failed error: |Failed to create new replica set "[^"]*": )/,
       '',
     )
     .replace(/^[a-z.]+(?: "[^"]*")? is forbidden: (?=.)/, '')
