@@ -67,7 +67,10 @@ const busyNode =
 interface MissingChecks {
   readonly first: number
   readonly last: number
-  /** The longest time until the kubelet checks again. If the state persists for longer, the object is still missing. */
+  /**
+   * The longest time until the kubelet checks again. If the state persists for longer, the object is still missing.
+   * Infinity if no state shows this: then only a later check proves it.
+   */
   readonly retryMs: number
 }
 

@@ -61,35 +61,26 @@ const setupFailures: ReadonlySet<string> = new Set([
 
 /** The latest failed step of a pod's setup, before its containers exist. */
 export function latestSetupFailure(
-  pod: Pod,
   podEvents: readonly EventObject[],
   time: GateTime['time'],
 ): SetupFailure | undefined {
-  const failures = podEvents.filter(({ reason }) => setupFailures.has(reason ?? ''))
-  // Every two minutes, the kubelet lists the unmounted volumes. An earlier Event contains the cause.
-  const causes = failures.filter(
-    (event) => !isVolumeList(event) && !hasSucceededSince(event, pod, podEvents.slice(podEvents.indexOf(event) + 1)),
+  const failures = podEvents.filter(
+    (event, index) => setupFailures.has(event.reason ?? '') && !isAttachedSince(event, podEvents.slice(index + 1)),
   )
-  const last = causes.at(-1) ?? failures.findLast(isVolumeList)
+  // An old kubelet lists the unmounted volumes every two minutes. An earlier Event contains the cause.
+  const last =
+    failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
   if (last === undefined) return undefined
   const { reason, message } = last
   const [firstAt, lastAt] = [time(firstOccurrence(last)), time(lastOccurrence(last))]
   return { reason: reason ?? '', message: message ?? '', count: eventCount(last), first: firstAt, last: lastAt }
 }
 
-/** Whether the kubelet lists the unmounted volumes (WaitForAttachAndMount, pkg/kubelet/volumemanager). */
-function isVolumeList({ message = '' }: EventObject): boolean {
-  return message.startsWith('Unable to attach or mount volumes')
-}
-
-/** Whether a failed step has succeeded since: its volume is attached, or is not in a later list of unmounted volumes. */
-function hasSucceededSince({ reason, message }: EventObject, { spec }: Pod, later: readonly EventObject[]): boolean {
-  const [, volume = ''] = / for volume "([^"]+)"/.exec(message ?? '') ?? []
-  if (reason === 'FailedAttachVolume')
-    return later.some((event) => event.reason === 'SuccessfulAttachVolume' && event.message?.includes(`"${volume}"`))
-  const [, unmounted] = /unmounted volumes=\[([^\]]*)\]/.exec(later.findLast(isVolumeList)?.message ?? '') ?? []
-  const isMounted = unmounted !== undefined && !unmounted.split(' ').includes(volume)
-  return isMounted && spec?.volumes?.some(({ name }) => name === volume) === true
+/** Whether a volume has been attached since this failure. */
+function isAttachedSince({ reason, message }: EventObject, later: readonly EventObject[]): boolean {
+  const [, volume = '""'] = / for volume ("[^"]+")/.exec(message ?? '') ?? []
+  const isSuccess = (event: EventObject) => event.reason === 'SuccessfulAttachVolume' && event.message?.includes(volume)
+  return reason === 'FailedAttachVolume' && later.some(isSuccess)
 }
 
 /** Messages of Karpenter's refusals: their reason `FailedScheduling` is the same as the scheduler's. */
