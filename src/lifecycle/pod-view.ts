@@ -140,6 +140,8 @@ export interface PodView {
   readonly setupFailure?: SetupFailure
   /** The setup of the pod is complete: an Event is about one of its containers. */
   readonly hasContainers: boolean
+  /** The last Event why the pod has no node: some schedulers, such as that of EKS Fargate, write no condition. */
+  readonly schedulingFailure?: string
   /** The last error about a ResourceClaim of the pod that cannot be created. */
   readonly claimFailure?: string
   readonly scaleUp?: ScaleUp

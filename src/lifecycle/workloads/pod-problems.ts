@@ -1,7 +1,7 @@
 import { cachePerObject, lastOccurrence, type Pod } from '../../cluster/objects.ts'
 import type { NodeState, SchedulingCause } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
+import { acknowledgedMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
 import { unboundClaimOfPod } from '../platform/pvc.ts'
 import type { PodView } from '../pod-view.ts'
@@ -53,7 +53,8 @@ function unacknowledgedProblem(view: PodView, reader: Reader): Problem | undefin
     cause === undefined
       ? possibleClaimCause(view)
       : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
-  const detail = waitsFor === undefined ? { scheduler } : { causes: [waitsFor] }
+  const reported = view.schedulingFailure === undefined ? { scheduler } : schedulingCauses(view.schedulingFailure)
+  const detail = waitsFor === undefined ? reported : { causes: [waitsFor] }
   return { ...objectProblemFields(pod, since), reason: 'unschedulable', detail, cause }
 }
 
@@ -190,14 +191,14 @@ const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 
 
 /**
  * The problem of a pod whose volumes, devices (ResourceClaims) or network sandbox are not set up. It is proven only if
- * a Secret or ConfigMap is missing for too long: the kubelet checks at growing intervals (up to 2 minutes). Everything
- * else is retried without end.
+ * a late check still finds a Secret or ConfigMap missing: the kubelet checks at growing intervals (up to 2 minutes), and
+ * reports nothing once the object exists. Everything else is retried without end.
  */
 function failedSetupProblem(view: PodView, reader: Reader): Problem | undefined {
   const why = failedSetupReason(view)
   if (why === undefined) return undefined
   const { count = 1, first = reader.now, last = first } = view.setupFailure ?? {}
-  const proven = 'missing' in why.detail && isProvenMissing({ first, last, retryMs: mountRetryMs }, reader)
+  const proven = 'missing' in why.detail && isProvenMissing({ first, last, retryMs: Infinity }, reader)
   return { ...objectProblemFields(view.pod, first), ...why, count, proven }
 }
 

@@ -18,7 +18,7 @@ const causes: readonly (readonly [RegExp, (...groups: readonly string[]) => Sche
   [/^node\(s\) didn't match pod topology spread constraints.*$/, () => ({ type: 'topology-spread' })],
   [/^node\(s\) didn't have free ports.*$/, () => ({ type: 'host-port' })],
   [
-    /^node\(s\) (?:had volume node affinity conflict|didn't match PersistentVolume's node affinity|had no available volume zone)$/,
+    /^node\(s\) (?:had volume node affinity conflict|didn't match PersistentVolume's node affinity|had no available volume zone|didn't satisfy plugin\(s\) \[VolumeBinding\])$/,
     () => ({ type: 'volume-node' }),
   ],
   [
@@ -33,6 +33,10 @@ const causes: readonly (readonly [RegExp, (...groups: readonly string[]) => Sche
   ],
 ]
 
+/** Matches the nodes that a pod does not name, such as the pod of a DaemonSet, which names its node (schedule_one.go). */
+const otherNodes =
+  /^\d+ node(?:\(s\) didn't satisfy plugin\(s\) \[NodeAffinity\]| is filtered out by the prefilter result)$/
+
 /**
  * The causes in the scheduler's message about an unschedulable pod, such as `0/3 nodes are available: 2 Insufficient
  * cpu, 1 node(s) had untolerated taint {gpu: }. preemption: …`. Unknown causes and other messages keep their text.
@@ -44,7 +48,9 @@ export function schedulingCauses(message: string): FoundCauses {
   const [reasons = ''] = list.split(
     /\. (?:no new claims|still not schedulable|(?:deallocation|deletion) of ResourceClaim|not found|preemption:|\(|$)|\.$/,
   )
-  const parts = reasons.split(/, (?=\d+ )/).map(readCause)
+  const all = reasons.split(/, (?=\d+ )/)
+  const others = all.filter((part) => !otherNodes.test(part))
+  const parts = (others.length === 0 ? all : others).map(readCause)
   // If the cause is in the pod itself, the message contains no number of nodes.
   return { nodes: /^\d/.test(reasons) ? Number(total) : undefined, causes: parts }
 }
