@@ -95,14 +95,17 @@ function firstMatchingReason(table: typeof patterns, text: string): PullReason {
 /** The maximum number of quoted names that are removed from a message. */
 const maxNames = 50
 
-/** Quoted texts that are no names: media types, which say what the node cannot read, and errors. */
-const quotedFact = /^application\/[\w.+-]+$|: /
+/** Matches a quoted error, which is no name. */
+const quotedError = /: /
+
+/** Matches the quoted name of an image with its registry, and a URL, but no path of a file and no media type. */
+const reference = /^(?!application\/)[^/\s]+\/\S/
 
 /** The message without quoted names: the name of an image may contain any word, such as `registry/denied/app:404`. */
-function withoutQuotedNames(message: string): string {
+function withoutQuotedNames(message: string, isName = (quoted: string) => !quotedError.test(quoted)): string {
   const quoted = [...message.matchAll(/"([^"]+)"/g)]
     .map(([, name = '']) => name)
-    .filter((name) => name.length > 2 && !quotedFact.test(name))
+    .filter((name) => name.length > 2 && isName(name))
   return [...new Set(quoted)]
     .slice(0, maxNames)
     .sort((a, b) => b.length - a.length)
@@ -151,7 +154,7 @@ export function pullFailure(message: string): PullFailure {
 
 /** The registry's answer: the part after the last `failed to …:`, or the whole error without the kubelet's text. */
 function registryAnswer(error: string): string {
-  const text = withoutQuotedNames(error.replace(kubeletPrefix, ''))
+  const text = withoutQuotedNames(error.replace(kubeletPrefix, ''), (quoted) => reference.test(quoted))
   const core =
     /^.*failed to (?:resolve reference|resolve image|do request|pull and unpack image|pull image|fetch)[^:]*:\s*(.+)$/is.exec(
       text,
