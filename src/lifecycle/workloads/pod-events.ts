@@ -1,6 +1,6 @@
 import { type EventObject, firstOccurrence, lastOccurrence, type Pod } from '../../cluster/objects.ts'
 import type { ContainerView, PodContainer, ScaleUp, SetupFailure } from '../pod-view.ts'
-import type { GateTime } from '../proof.ts'
+import { earliestMoment, type GateTime, latestMoment } from '../proof.ts'
 import { eventCount, findCondition, hasStarted } from './pod-fields.ts'
 
 /*
@@ -8,15 +8,22 @@ import { eventCount, findCondition, hasStarted } from './pod-fields.ts'
  * Event (`nodeWithoutReports`), so other Events require no new assessment.
  */
 
+/** Matches the ID of a container and the number of a temporary folder, which differ in each attempt. */
+const attemptIds = /\b[\da-f]{32,}\b|\d{6,}/g
+
 /** When the error in the state of a container occurred first and last. */
 export function refusedCreationTimes(
   { status }: PodContainer,
   containerEvents: readonly EventObject[],
   time: GateTime['time'],
 ): ContainerView['refused'] {
-  const refusal = `Error: ${status?.state?.waiting?.message ?? ''}`
-  const refused = containerEvents.find(({ message }) => message === refusal)
-  return refused && { first: time(firstOccurrence(refused)), last: time(lastOccurrence(refused)) }
+  const refusal = `Error: ${status?.state?.waiting?.message ?? ''}`.replaceAll(attemptIds, '')
+  const refused = containerEvents.filter(({ message = '' }) => message.replaceAll(attemptIds, '') === refusal)
+  if (refused.length === 0) return undefined
+  return {
+    first: earliestMoment(refused.map((event) => time(firstOccurrence(event)))),
+    last: latestMoment(refused.map((event) => time(lastOccurrence(event)))),
+  }
 }
 
 /** When the postStart hook of a container began, if it runs. */
