@@ -228,6 +228,7 @@ const errorPrefix = new RegExp(
     'failed to create (?:containerd )?(?:task|container)(?: for container)?',
     'failed to start container "[^"]*"',
     'failed to create shim task',
+    'failed to generate (?:container "[^"]*" )?spec',
     'OCI runtime (?:create|start|exec) failed',
     'failed to exec in container',
     'failed to start exec "[^"]*"',
