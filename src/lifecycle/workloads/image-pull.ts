@@ -22,7 +22,7 @@ const httpStatuses: readonly (readonly [PullReason, RegExp])[] = [
 const patterns: readonly (readonly [PullReason, RegExp])[] = [
   [
     'image-platform-missing',
-    /no match for (?:current )?platform|in the manifest list entries|no image found in (?:manifest list|image index) for/i,
+    /no match for (?:current )?platform|in the manifest list entries|no image found in (?:manifest list|image index) for|cannot be used on this platform/i,
   ],
   [
     'image-pull-failed',

@@ -212,8 +212,11 @@ const failedSetupReason = cachePerObject(({ pod, setupFailure }: PodView) => {
   const failure = mountFailure(message)
   const missing = missingVolumeObject(message, pod)
   if (missing !== undefined) return { reason: 'config-missing', detail: { ...failure, missing } } as const
-  // A message of the attach controller (reportMultiAttachError, pkg/controller/volume/attachdetach/reconciler).
-  const isInUse = /^Multi-Attach error\b/.test(message) || undefined
+  // Messages of the attach controller (reportMultiAttachError, pkg/controller/volume/attachdetach/reconciler) and clouds.
+  const isInUse =
+    /^Multi-Attach error\b|already attached to (?:node|an instance)|VolumeInUse|IN_USE_BY_ANOTHER_RESOURCE/.test(
+      message,
+    ) || undefined
   return { reason: 'volume-not-mounted', detail: { ...failure, isInUse } } as const
 })
 
