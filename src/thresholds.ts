@@ -81,6 +81,8 @@ export const quietNodeMs = 120_000
 export const examinedPodsPerMs = 10
 /** How many nodes are read because nothing reports their pods: if there are more, the nodes are hardly the cause. */
 export const maxQuietNodes = 5
+/** The kubelet's longest wait between two attempts to mount a volume (pkg/util/goroutinemap/exponentialbackoff). */
+export const mountRetryMs = 122_000
 /** How long a pod may exist after its grace period: the kubelet kills its containers, and then deletes the pod. */
 export const overdueDeletionMs = 10_000
 /** How long a claim may be Lost: its controller binds the claim to a restored volume within 15 s (syncBoundClaim). */

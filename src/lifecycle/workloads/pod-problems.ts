@@ -1,10 +1,11 @@
 import { cachePerObject, lastOccurrence, type Pod } from '../../cluster/objects.ts'
 import type { NodeState, SchedulingCause } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import { acknowledgedMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
+import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
 import { unboundClaimOfPod } from '../platform/pvc.ts'
 import type { PodView } from '../pod-view.ts'
+import { mayBeSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { objectProblemFields } from '../status-problems.ts'
@@ -192,13 +193,15 @@ const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 
 /**
  * The problem of a pod whose volumes, devices (ResourceClaims) or network sandbox are not set up. It is proven only if
  * a late check still finds a Secret or ConfigMap missing: the kubelet checks at growing intervals (up to 2 minutes), and
- * reports nothing once the object exists. Everything else is retried without end.
+ * reports nothing once the object exists. If all Events are older than the gate, the state proves it. Everything else is
+ * retried without end.
  */
 function failedSetupProblem(view: PodView, reader: Reader): Problem | undefined {
   const why = failedSetupReason(view)
   if (why === undefined) return undefined
   const { count = 1, first = reader.now, last = first } = view.setupFailure ?? {}
-  const proven = 'missing' in why.detail && isProvenMissing({ first, last, retryMs: Infinity }, reader)
+  const retryMs = mayBeSinceStart(last, reader) ? Infinity : mountRetryMs
+  const proven = 'missing' in why.detail && isProvenMissing({ first, last, retryMs }, reader)
   return { ...objectProblemFields(view.pod, first), ...why, count, proven }
 }
 
