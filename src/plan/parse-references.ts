@@ -168,19 +168,16 @@ function parseReferenceWords(
     return []
   }
   const values = readFlagValues(flags, addFlagMistake)
-  const { waitFor, revisions, clocks } = values
-  if (exclude && (waitFor !== undefined || revisions?.length || Object.keys(clocks).length > 0))
+  const awaitsDefault = values.waitFor === undefined && values.revisions === undefined
+  if (exclude && (!awaitsDefault || Object.keys(values.clocks).length > 0))
     addFlagMistake('An excluded resource takes no --for, no --revision and no clocks. Leave them out.')
   const defaults: SharedOptions = exclude ? {} : shared
   const isKind = named.length === 1 && named[0]?.includes('/') === false
   const selector = readSelector(flags, addFlagMistake) ?? (isKind ? defaults.selector : undefined)
-  const awaited = waitFor === undefined && revisions === undefined ? defaults : values
+  const { waitFor, revisions } = awaitsDefault ? defaults : values
   // If a flag has a mistake, other mistakes are not reported: a missing word may be the value of the flag.
   const resources = readResourceArguments(named, selector, hasMistake ? () => {} : addMistake)
-  return resources.map((resource) => ({
-    ...{ place, exclude, ...resource, ...values, waitFor: awaited.waitFor },
-    ...(awaited.revisions && { revisions: awaited.revisions }),
-  }))
+  return resources.map((resource) => ({ place, exclude, ...resource, ...values, waitFor, revisions }))
 }
 
 /** A resource in an argument: a kind, with a name or a selector. */

@@ -10,8 +10,6 @@ import { readManifestFiles } from './manifest-files.ts'
 import { checkName, checkNamespace } from './names.ts'
 import { parseWaitFor } from './reference-flags.ts'
 import {
-  annotationPrefix,
-  describeAnnotation,
   type Hook,
   type Manifest,
   omitUndefinedClocks,
@@ -82,20 +80,22 @@ function readManifest(
   const { file, line, object } = manifest
   const { name, namespace, annotations } = object.metadata
   const hook = readHook(annotations)
-  const { skip, ...settings } = readGateAnnotations(annotations, (key, message) =>
+  const { skip, waitForText, ...settings } = readGateAnnotations(annotations, (key, message) =>
     addMistake(['metadata', 'annotations', key], message),
   )
   const place = { input: file, line }
   const skipped = { place, text: shortName(object) }
-  if (skip) return { ...skipped, why: 'rollout-gate/skip', annotation: describeAnnotation('skip', object) }
+  if (skip) return { ...skipped, why: 'rollout-gate/skip', annotation: `rollout-gate/skip of ${skipped.text}` }
   if (hook?.isSkipped) return { ...skipped, why: `no deploy runs this hook: ${hook.annotation}` }
   if (hasGeneratedName) {
     const why = 'the server generates its name: pass the output of kubectl create'
     return { ...skipped, why, hasGeneratedName }
   }
-  return { place, exclude: false, kind: object.kind, name, namespace, ...settings, ...(hook && { hook }), manifest }
+  const annotation = waitForText === undefined ? undefined : `rollout-gate/for=${waitForText} of ${skipped.text}`
+  return { place, exclude: false, kind: object.kind, name, namespace, ...settings, hook, manifest, annotation }
 }
 
+const annotationPrefix = 'rollout-gate/'
 const settings = ['timeout', 'stall-timeout', 'for', 'skip'] as const
 
 /**
@@ -133,6 +133,7 @@ function readGateAnnotations(annotations: unknown, addMistake: (key: string, mes
       stallTimeoutMs: readSetting('stall-timeout', parseDuration),
     }),
     waitFor: readSetting('for', parseWaitFor),
+    waitForText: written[`${annotationPrefix}for`],
     skip: readSetting('skip', parseSkip),
   }
 }

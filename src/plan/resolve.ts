@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Clock, sleep } from '../cluster/clock.ts'
 import { type ApiResource, findResource, kindNameOf } from '../cluster/feed.ts'
-import { type KindName, shortName } from '../cluster/objects.ts'
+import type { KindName } from '../cluster/objects.ts'
 import {
   type AddMistake,
   describePlace,
@@ -26,9 +26,6 @@ import { explainUnknownKind, explainUnservedKind, findKind, kindsOfCrds } from '
 import { checkName, checkNamespace } from './names.ts'
 import { isRevisionKind } from './revision.ts'
 import {
-  annotationOf,
-  describeAnnotation,
-  describeDuplicate,
   displayName,
   type Manifest,
   nameKey,
@@ -354,7 +351,10 @@ export function resolveTargets(
   return {
     targets: kept.map(({ target }) => target),
     notices: createNotices(parsed, matched, drafts),
-    annotations: [...skipped.flatMap(({ annotation }) => annotation ?? []), ...kept.flatMap(describeAnnotatedWait)],
+    annotations: [
+      ...skipped.flatMap(({ annotation }) => annotation ?? []),
+      ...kept.flatMap(({ target, reference }) => (target.waitFor && reference.annotation) ?? []),
+    ],
     manifests: new Map(
       kept.flatMap(({ target, reference: { manifest } }) => (manifest ? [[nameKey(target), manifest]] : [])),
     ),
@@ -400,24 +400,10 @@ function excludedKeys(entry: MatchedReference): readonly string[] {
   })
 }
 
-/** The manifest of a target, if it has the annotation `rollout-gate/for`. */
-function annotatedManifest({ reference: { manifest } }: Draft): Manifest | undefined {
-  return manifest && annotationOf('for', manifest.object) !== undefined ? manifest : undefined
-}
-
-/** Describes the annotation `rollout-gate/for` of a manifest, if the annotation decides when the target is ready. */
-function describeAnnotatedWait(draft: Draft): readonly string[] {
-  const manifest = annotatedManifest(draft)
-  if (manifest === undefined || draft.target.waitFor === undefined) return []
-  return [describeAnnotation('for', manifest.object)]
-}
-
 /** The message about an annotation `rollout-gate/for` that has no effect, because a line in `resources` overrides it. */
-function unusedWaitNotice(draft: Draft): readonly string[] {
-  const manifest = annotatedManifest(draft)
-  if (manifest === undefined || draft.target.waitFor !== undefined) return []
-  const place = describePlace({ input: manifest.file, line: manifest.line })
-  return [`${place}: rollout-gate/for is not used: ${shortName(manifest.object)} is also named without --for.`]
+function unusedWaitNotice({ target, reference: { annotation, place } }: Draft): readonly string[] {
+  if (annotation === undefined || target.waitFor !== undefined) return []
+  return [`${describePlace(place)}: rollout-gate/for is not used: ${displayName(target)} is also named without --for.`]
 }
 
 /** Creates the messages about skipped lines, and about selectors and excludes without a match. */
@@ -453,13 +439,11 @@ function unmatchedNotice({ reference, matches, release }: MatchedReference): rea
 
 /** The mistake for a skipped object of a manifest, if nothing else remains to gate. */
 function nothingLeftMistake({ place, text, annotation, hasGeneratedName }: SkippedLine): MistakeWithReason[] {
-  const createMistakes = (why: string) => [{ ...place, message: `Nothing is left to gate: ${why}` }]
-  if (hasGeneratedName)
-    return createMistakes(`the server generates the name of ${text}. Pass the output of kubectl create in resources.`)
-  if (annotation === undefined) return []
-  return createMistakes(
-    `rollout-gate/skip excludes ${text}. Remove the annotation, or name in resources what must be ready.`,
-  )
+  if (!hasGeneratedName && annotation === undefined) return []
+  const why = hasGeneratedName
+    ? `the server generates the name of ${text}. Pass the output of kubectl create in resources.`
+    : `rollout-gate/skip excludes ${text}. Remove the annotation, or name in resources what must be ready.`
+  return [{ ...place, message: `Nothing is left to gate: ${why}` }]
 }
 
 /** The key of a target, without its API version. Contains the selector, because a selector without match is a target. */
@@ -503,22 +487,14 @@ function createDraft(
   const { place, selector, clocks, waitFor, revisions, applied, hook } = reference
   const object = { ...kindNameOf(resource), namespace: resource.namespaced ? namespace : undefined, name }
   const { apiVersion, kind } = releaseKind
-  return {
-    target: {
-      ...(name === '' && release !== undefined
-        ? { apiVersion, kind, namespace: release.namespace, name: release.name }
-        : object),
-      selector: name === '' ? selector : undefined,
-      ...(history !== undefined && { release: history }),
-      clocks,
-      waitFor,
-      ...(revisions && { revisions }),
-      applied,
-      ...(hook && { hook }),
-      source: sourceOf(place),
-    },
-    reference,
+  const target = {
+    ...(name === '' && release !== undefined
+      ? { apiVersion, kind, namespace: release.namespace, name: release.name }
+      : object),
+    selector: name === '' ? selector : undefined,
+    ...{ release: history, clocks, waitFor, revisions, applied, hook, source: sourceOf(place) },
   }
+  return { target, reference }
 }
 
 /**
@@ -529,10 +505,12 @@ function combineDrafts(first: Draft, further: readonly Draft[], mistakes: Mistak
   if (further.length === 0) return first
   const drafts = [first, ...further]
   const [ofManifest, ...duplicates] = drafts.filter(({ reference }) => reference.manifest !== undefined)
-  const manifest = ofManifest?.reference.manifest
-  for (const { reference } of duplicates)
-    if (reference.manifest && manifest)
-      mistakes.push({ ...reference.place, message: describeDuplicate(reference.manifest, manifest) })
+  for (const { target, reference } of duplicates) {
+    const { input, line } = ofManifest?.reference.place ?? reference.place
+    const earlier = input === reference.place.input ? `line ${line}` : `${input}, line ${line}`
+    const message = `${displayName(target)} is in ${earlier} too. Keep one of them, or exclude a file with "!".`
+    mistakes.push({ ...reference.place, message })
+  }
   // If the user names the object in a line, the annotation `rollout-gate/for` of its manifest has no effect.
   const isWritten = drafts.some(
     ({ reference: { selector, manifest, applied } }) => selector === undefined && !manifest && !applied,
@@ -540,7 +518,7 @@ function combineDrafts(first: Draft, further: readonly Draft[], mistakes: Mistak
   const flagsOf = ({ reference: { manifest, clocks, waitFor, revisions } }: Draft) => ({
     clocks,
     waitFor: manifest && isWritten ? undefined : waitFor,
-    ...(revisions && { revisions }),
+    revisions,
   })
   const withFlags = drafts.filter((draft) => JSON.stringify(flagsOf(draft)) !== '{"clocks":{}}')
   const named = withFlags.filter(({ reference }) => reference.selector === undefined)
@@ -553,7 +531,7 @@ function combineDrafts(first: Draft, further: readonly Draft[], mistakes: Mistak
   const { reference, target } = ofManifest ?? first
   const { hook, source } = target
   const { applied } = drafts.find((draft) => draft.target.applied)?.target ?? {}
-  return { reference, target: { ...first.target, ...flagsOf(chosen), ...(hook && { hook }), applied, source } }
+  return { reference, target: { ...first.target, ...flagsOf(chosen), hook, applied, source } }
 }
 
 function sourceOf({ input, line }: Place): Source | undefined {

@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { PathStep } from '../cluster/field-paths.ts'
-import { groupOf, type ObjectName, shortName } from '../cluster/objects.ts'
+import { groupOf, type ObjectName } from '../cluster/objects.ts'
 import type { Mistake, Place } from '../errors.ts'
 import type { WantedRevision } from './revision.ts'
 
@@ -185,6 +185,8 @@ export interface Reference {
   readonly applied?: string
   /** Set if the reference comes from a manifest. The manifest contains the exact `apiVersion` and `kind`. */
   readonly manifest?: Manifest
+  /** The annotation of the manifest that defines `waitFor`: `rollout-gate/for=create of deployment/web`. */
+  readonly annotation?: string
 }
 
 /** A line or object that the gate skips. */
@@ -195,7 +197,7 @@ export interface SkippedLine {
   readonly why: string
   /** Set if the server generates the object's name. If nothing else is left to gate, this is a mistake. */
   readonly hasGeneratedName?: boolean
-  /** Set if an annotation excludes the object; see `describeAnnotation`. */
+  /** The annotation that excludes the object: `rollout-gate/skip of deployment/web`. */
   readonly annotation?: string
 }
 
@@ -216,26 +218,4 @@ export interface Manifest {
   readonly object: ManifestObject
   /** The line of a field or, if the field is missing, of its nearest parent. A path step may be `{ name: 'app' }`. */
   readonly lineOf: (path: readonly PathStep[]) => number
-}
-
-/** The message for an object that two manifests contain. */
-export function describeDuplicate(manifest: Manifest, earlier: Manifest): string {
-  const place = earlier.file === manifest.file ? `line ${earlier.line}` : `${earlier.file}, line ${earlier.line}`
-  return `${shortName(manifest.object)} is in ${place} too. Keep one of them, or exclude a file with "!".`
-}
-
-export const annotationPrefix = 'rollout-gate/'
-
-/**
- * Describes an annotation that changes what is gated: `rollout-gate/for=create of deployment/web`.
- * @param object the object with the annotation
- */
-export function describeAnnotation(name: 'skip' | 'for', object: ManifestObject): string {
-  const value = name === 'for' ? `=${annotationOf(name, object)}` : ''
-  return `${annotationPrefix}${name}${value} of ${shortName(object)}`
-}
-
-export function annotationOf(name: string, { metadata }: ManifestObject): unknown {
-  const annotations = (metadata['annotations'] ?? {}) as Readonly<Record<string, unknown>>
-  return annotations[`${annotationPrefix}${name}`]
 }
