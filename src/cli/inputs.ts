@@ -51,10 +51,7 @@ export async function runWithInputs(
   } catch (error) {
     // The error is caused by the cancellation, which closes the connection.
     if (cancelled.aborted) return cancelledCode
-    const fileFlag = flagAsWritten(args, 'manifests')
-    const located = mapMistakes(error, (mistake) =>
-      nameFlagInMistakes(args)(mistake.input === fileFlag ? { ...mistake, input: 'manifests' } : mistake),
-    )
+    const located = mapMistakes(error, nameFlagInMistakes(args))
     return endWithMistakes(located, context, options.isReported ? [startedAt, systemClock.now()] : undefined)
   }
 }
@@ -129,10 +126,10 @@ export function flagAsWritten({ writtenFlags }: Pick<Arguments, 'writtenFlags'>,
 export function nameFlagInMistakes(args: Pick<Arguments, 'flags' | 'writtenFlags'>): (mistake: Mistake) => Mistake {
   return (mistake) => {
     const { input, line, message } = mistake
-    const flag = inputFlags.find(({ name }) => name === input)
+    const flag = inputFlags.find(({ name }) => name === input || flagAsWritten(args, name) === input)
     if (flag === undefined) return mistake
-    const written = flagAsWritten(args, input)
-    const value = line === undefined || !flag.repeats ? undefined : args.flags.get(input)?.split('\n')[line - 1]
+    const written = flagAsWritten(args, flag.name)
+    const value = line === undefined || !flag.repeats ? undefined : args.flags.get(flag.name)?.split('\n')[line - 1]
     return value === undefined ? { ...mistake, input: written } : { input: `${written} ${value}`, message }
   }
 }

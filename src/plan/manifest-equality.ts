@@ -259,8 +259,6 @@ class Comparison {
     const isInAtomicList = path.some((step) => typeof step === 'number')
     const isOwned = this.#isOwned(toPointer([...path, name]))
     if (this.#isCustom) return !isInAtomicList && isOwned
-    // The server never adds properties to a schema.
-    if (path.at(-1) === 'properties') return true
     // Only the live variable has a source. If the manifest's variable has no value either, an apply added the source.
     if (path.at(-2) === 'env' && name === 'valueFrom') return (ours['value'] ?? '') === ''
     return (isInAtomicList || isOwned) && !isDefault(name, live[name], live, path)
@@ -290,9 +288,8 @@ class Comparison {
       this.compare(each, live.get(stepKey(steps[index])), [...path, steps[index] ?? index])
     if (name === 'initContainers') this.#compareOrder(steps, liveSteps, path)
     const written = new Set(steps.map(stepKey))
-    // No controller adds metrics to an autoscaler, so a metric was added by an apply.
     for (const [index, step] of liveSteps.entries())
-      if (!written.has(stepKey(step)) && (name === 'metrics' || this.#isOwned(toPointer([...path, step]))))
+      if (!written.has(stepKey(step)) && this.#isOwned(toPointer([...path, step])))
         this.#addDifference([...path, step], undefined, theirs[index])
     return true
   }
@@ -489,10 +486,9 @@ function writerOfMostFields(ours: readonly string[], writers: readonly ManagedFi
   const [latest] = replaced
   const whole = latest && { ...latest, ownedFields: replaced.flatMap(({ ownedFields = [] }) => ownedFields) }
   const candidates = [...(whole ? [whole] : []), ...writers.filter((each) => !isReplaced(each))].map((writer) => {
-    const { ownedFields = [] } = writer
-    return { writer, count: ours.filter(createOwnershipTest(ownedFields)).length, ownedCount: ownedFields.length }
+    return { writer, count: ours.filter(createOwnershipTest(writer.ownedFields ?? [])).length }
   })
-  return candidates.toSorted((a, b) => b.count - a.count || b.ownedCount - a.ownedCount)[0]?.writer
+  return candidates.toSorted((a, b) => b.count - a.count)[0]?.writer
 }
 
 /** Compares the hashes of the fields in the manifest and in `last-applied-configuration`, by their pointers. */
