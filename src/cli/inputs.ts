@@ -77,11 +77,7 @@ async function readCommandInputs(
   const named = files.map((file) => (file === '-' ? '' : file)).join('\n')
   const manifests = named.trim() === '' ? '' : named
   const hasManifests = manifests !== '' || manifestsOnStdin !== ''
-  const isOptional = hasManifests || (references.length === 0 && !needsReference)
-  const written = readReferences({ ...args, references }, manifestsOnStdin === '' ? stdin : '', {
-    hasManifests,
-    isOptional,
-  })
+  const written = readReferences({ ...args, references }, manifestsOnStdin === '' ? stdin : '', hasManifests)
   const mistakes = [...args.mistakes, ...further, ...written.mistakes]
   const isEmpty = references.length === 0 && written.text === '' && manifests === ''
   if (isEmpty && needsReference) {
@@ -148,16 +144,12 @@ interface CommandReferences {
  * Reads the references of a command line. All references share the flags outside of quotes. The lines of stdin replace
  * `-`.
  * @param stdin empty unless a reference is `-`
- * @param options.hasManifests whether manifests name objects too
- * @param options.isOptional whether there may be no reference; by default, if there are manifests
+ * @param hasManifests whether manifests name objects too
  */
 export function readReferences(
   args: Omit<Arguments, 'files' | 'mistakes'>,
   stdin: string,
-  {
-    hasManifests = false,
-    isOptional = hasManifests,
-  }: { readonly hasManifests?: boolean; readonly isOptional?: boolean } = {},
+  hasManifests = false,
 ): CommandReferences {
   const { references, flags } = args
   const ofArguments = references.flatMap((words) => (isStdin(words) ? textLines(stdin, 'stdin') : argumentLine(words)))
@@ -170,7 +162,7 @@ export function readReferences(
   const selecting = ['selector', 'all'].find((flag) => shared.has(flag)) ?? ''
   const selector = readSelector(shared, addMistakeFor(selecting))
   const parsed = parseReferenceLines(lines, 'REFERENCE', {
-    alone: !isOptional,
+    alone: references.length + lines.length > 0 && !hasManifests,
     shared: { waitFor, revisions, selector },
     acceptedFlags: args.referenceOptions,
   })

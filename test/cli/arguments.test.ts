@@ -33,7 +33,7 @@ test.each(
   ),
 )('%s', (_, command, line, flags, references, mistakes) => {
   const given = read(line, command)
-  const { parsed, ...of } = readReferences(given, '', { hasManifests: line.includes('-f ') })
+  const { parsed, ...of } = readReferences(given, '', line.includes('-f '))
   expect(Object.fromEntries(given.flags)).toEqual(flags)
   if (references !== null) expect(parsed.references.map(textOf)).toEqual(references)
   const found = [...given.mistakes, ...of.mistakes, ...parsed.mistakes]
@@ -46,7 +46,7 @@ describe('flags for all references', () => {
   test('apply to the objects of manifests, and --revision applies to each source', () => {
     const { parsed } = readReferences(read('a/b --revision=app=v1 --revision=web=v2'), '')
     expect(parsed).toMatchObject({ references: [{ revisions: [{ source: 'app' }, { source: 'web' }] }], mistakes: [] })
-    expect(readReferences(read('-f k8s --for=delete'), '', { hasManifests: true }).waitFor).toEqual({ type: 'delete' })
+    expect(readReferences(read('-f k8s --for=delete'), '', true).waitFor).toEqual({ type: 'delete' })
   })
 
   test.each(['-n shop', '-nshop', '-n=shop', '--namespace shop', '--namespace=shop'])(
