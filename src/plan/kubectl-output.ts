@@ -42,26 +42,43 @@ type KubectlLine =
   /** The words that name a resource, and what kubectl did with the resource: `configured`. */
   | { readonly type: 'resource'; readonly words: readonly string[]; readonly applied: string }
   | { readonly type: 'skipped'; readonly why: string }
-  /** An error. The message includes the list below the error, such as invalid fields. */
-  | { readonly type: 'failure'; readonly message: string }
-  /** A detail of an error, on a line below the error. */
-  | { readonly type: 'failure-detail' }
+  /** An error of kubectl, or a line that must not be in the output. */
+  | { readonly type: 'mistake'; readonly message: string }
+  /** A line that the message of a mistake covers, such as a detail of an error. */
+  | { readonly type: 'covered' }
 
 /**
  * Classifies lines that may contain kubectl's output and references to targets (`deployment/web`). A line that is not
- * kubectl's output is a reference. After an error of kubectl, such a line is a detail of the error.
+ * kubectl's output is a reference. In the output of another command, only the first line is a mistake.
  * @returns one element for each line; undefined for a reference
  */
 export function readKubectlLines(lines: readonly string[]): readonly (KubectlLine | undefined)[] {
+  const foreign = recognizeForeignOutput(lines)
+  if (foreign !== undefined)
+    return lines.map((_, index) =>
+      index === foreign.index ? { type: 'mistake', message: foreign.message } : { type: 'covered' },
+    )
+  const excludes = findExcludesInOutput(lines)
+  return classifyLines(lines.map((text) => text.trim().replace(/^#.*/, ''))).map((line, index) =>
+    excludes.has(index) ? { type: 'mistake', message: excludeInOutput } : line,
+  )
+}
+
+/** Classifies lines. After an error of kubectl, a line that is not kubectl's output is a detail of the error. */
+function classifyLines(lines: readonly string[]): readonly (KubectlLine | undefined)[] {
   let hasFailed = false
   return lines.map((line, index) => {
     if (failures.some((pattern) => pattern.test(line))) {
       hasFailed = true
-      return { type: 'failure', message: [removeFinalPunctuation(line), ...listBelow(lines, index)].join(': ') }
+      const message = [removeFinalPunctuation(line), ...listBelow(lines, index)].join(': ')
+      return { type: 'mistake', message: explainFailedApply(message) }
     }
-    return parseKubectlLine(line) ?? (hasFailed ? { type: 'failure-detail' } : undefined)
+    return parseKubectlLine(line) ?? (hasFailed ? { type: 'covered' } : undefined)
   })
 }
+
+const excludeInOutput =
+  'This exclude stands between lines that kubectl printed, so a name with a line break may contain it. Write excludes above or below the output.'
 
 /** Matches the end of a line that kubectl prints for a resource, such as `configured`. */
 const printedEnd =
@@ -71,11 +88,11 @@ const printedEnd =
  * Finds excludes (`!`) between lines of kubectl's output. They must not exclude anything: the name of an RBAC object
  * may contain line breaks, so the line may be part of a name (apimachinery pkg/api/validation/path,
  * `ValidatePathSegmentName`).
- * @returns the numbers of the lines, counted from 1
+ * @returns the indexes of the lines
  */
-export function findExcludesInOutput(lines: readonly string[]): number[] {
+function findExcludesInOutput(lines: readonly string[]): ReadonlySet<number> {
   const last = lines.findLastIndex((line) => printedEnd.test(line.trim()))
-  const found: number[] = []
+  const found = new Set<number>()
   /** The last line so far that is not empty, a comment or an exclude. */
   let above: string | undefined
   for (const [index, line] of lines.entries()) {
@@ -87,7 +104,7 @@ export function findExcludesInOutput(lines: readonly string[]): number[] {
     }
     // A name never contains a slash, so a line with a slash is not part of a name.
     const isPrinted = text.includes('/') && printedEnd.test(text)
-    if (above !== undefined && !(isPrinted && printedEnd.test(above))) found.push(index + 1)
+    if (above !== undefined && !(isPrinted && printedEnd.test(above))) found.add(index)
   }
   return found
 }
@@ -132,20 +149,14 @@ function parseKubectlLine(line: string): KubectlLine | undefined {
   return { type: 'resource', words: words.slice(0, inQuotes ? 2 : 1).map(({ text }) => text), applied: verb.join(' ') }
 }
 
-/** The first line of another command's output, and a message with the input to use instead. */
-interface ForeignOutput {
-  /** Counted from 1. */
-  readonly line: number
-  readonly message: string
-}
-
 /**
  * Recognizes text that contains no references: a table of `kubectl get`, a manifest, or Helm's report about a release.
+ * @returns the index of its first line, and a message with the input to use instead
  */
-export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput | undefined {
-  const findLine = (pattern: RegExp, message: string): ForeignOutput | undefined => {
+function recognizeForeignOutput(lines: readonly string[]): { index: number; message: string } | undefined {
+  const findLine = (pattern: RegExp, message: string) => {
     const index = lines.findIndex((line) => pattern.test(line))
-    return index < 0 ? undefined : { line: index + 1, message }
+    return index < 0 ? undefined : { index, message }
   }
   const isHelm = lines.some((line) => /^(?:LAST DEPLOYED|Release "[^"]*" (?:has been|does not exist))\b/.test(line))
   return (
@@ -209,18 +220,18 @@ export function readPrintedObjects(
 ): { readonly text: string; readonly mistakes: readonly Mistake[] } {
   const lines = printed.split('\n')
   // An indented line is part of an object, not a message of kubectl.
-  const read = readKubectlLines(lines.map((line) => (/^\s/.test(line) ? '' : line)))
+  const read = classifyLines(lines.map((line) => (/^\s/.test(line) ? '' : line)))
   return {
     text: lines.map((line, index) => (read[index]?.type === 'skipped' ? '' : line)).join('\n'),
     mistakes: read.flatMap((each, index) =>
-      each?.type === 'failure' ? [{ input: file, line: index + 1, message: explainFailedApply(each.message) }] : [],
+      each?.type === 'mistake' ? [{ input: file, line: index + 1, message: each.message }] : [],
     ),
   }
 }
 
 const maxFailureLength = 300
 
-export function explainFailedApply(message: string): string {
+function explainFailedApply(message: string): string {
   const shown = message.length > maxFailureLength ? `${message.slice(0, maxFailureLength)}…` : message
   return `The apply failed: ${shown}${/[!?…]$/.test(shown) ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`
 }

@@ -2,13 +2,7 @@ import { withoutEscapes } from '../cluster/decoded-text.ts'
 import { type AddMistake, type Mistake, type Place, quote } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { maxNamedObjects } from '../thresholds.ts'
-import {
-  explainFailedApply,
-  findExcludesInOutput,
-  readKubectlLines,
-  recognizeForeignOutput,
-  splitWords,
-} from './kubectl-output.ts'
+import { readKubectlLines, splitWords } from './kubectl-output.ts'
 import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './target.ts'
 
@@ -45,9 +39,6 @@ const noReferences =
   'No resource is named. Write one reference per line, like deployment/web, or pass the output of kubectl apply.'
 
 const onlyExcludes = 'Every line is an exclude ("!"). Name a resource to gate, like deployment/web.'
-
-const excludeInOutput =
-  'This exclude stands between lines that kubectl printed, so a name with a line break may contain it. Write excludes above or below the output.'
 
 const tooManyReferences = `More than ${maxNamedObjects} resources are named. Use selectors (-l), or several gates.`
 
@@ -100,17 +91,12 @@ export function parseReferenceLines(
   const references: Reference[] = []
   const invalid: Reference[] = []
   const skipped: SkippedLine[] = []
-  const texts = lines.map(({ text }) => text)
-  const mistakeAt = (line: number, message: string) => ({ input, ...lines[line - 1]?.place, message })
-  const foreign = recognizeForeignOutput(texts)
-  if (foreign !== undefined) return { references, skipped, mistakes: [mistakeAt(foreign.line, foreign.message)] }
-
-  const mistakes: Mistake[] = findExcludesInOutput(texts).map((line) => mistakeAt(line, excludeInOutput))
-  const printedLines = readKubectlLines(texts.map((text) => text.trim().replace(/^#.*/, '')))
+  const mistakes: Mistake[] = []
+  const printedLines = readKubectlLines(lines.map(({ text }) => text))
   for (const [index, { text, place, words: argument }] of lines.entries()) {
     const addMistake: AddMistake = (message) => mistakes.push({ ...place, message })
     const printed = argument === undefined ? printedLines[index] : undefined
-    if (printed?.type === 'failure') addMistake(explainFailedApply(printed.message))
+    if (printed?.type === 'mistake') addMistake(printed.message)
     else if (printed?.type === 'skipped') skipped.push({ place, text: text.trim(), why: printed.why })
     if (printed !== undefined && printed.type !== 'resource') continue
     const words = argument ?? printed?.words ?? splitWords(text.trim(), addMistake)?.map((word) => word.text) ?? []
