@@ -107,26 +107,21 @@ export async function findTrackedFiles(
   const found = [...new Set(files)].flatMap((file) => {
     const path = resolve(workspace, file)
     const root = findCheckout(dirname(path), rootOf)
-    return root === undefined || file.includes('\n') ? [] : [{ file, root, path: relative(root, path) }]
+    if (root === undefined || file.includes('\n')) return []
+    return [{ file, root, path: relative(root, path).split(sep).join('/') }]
   })
   const checkouts = [...Map.groupBy(found, ({ root }) => root)].map(async ([root, inside]) => {
-    const paths = inside.map(({ path }) => path.split(sep).join('/'))
     // Git prints the name and type of each object: `0123abc blob`.
     const args = ['cat-file', '--batch-check=%(objectname) %(objecttype)']
-    const names = ['HEAD\n', ...paths.map((path) => `HEAD:${path}\n`)].join('')
+    const names = ['HEAD\n', ...inside.map(({ path }) => `HEAD:${path}\n`)].join('')
     const [head, ...types] = await runGit(root, args, env, names)
     if (head === undefined) return []
     const [commit = ''] = head.split(' ')
     const isLinked = repository.commits.includes(commit)
-    return inside.map(({ file }, index) => {
-      const path = paths[index] ?? ''
-      const isTracked = isLinked && types[index]?.endsWith(' blob')
-      return [
-        file,
-        isTracked
-          ? { path, url: `${repository.url}/blob/${commit}/${path.split('/').map(encodeURIComponent).join('/')}` }
-          : 'untracked',
-      ] as const
+    return inside.map(({ file, path }, index): readonly [string, TrackedFile | 'untracked'] => {
+      if (!isLinked || !types[index]?.endsWith(' blob')) return [file, 'untracked']
+      const url = `${repository.url}/blob/${commit}/${path.split('/').map(encodeURIComponent).join('/')}`
+      return [file, { path, url }]
     })
   })
   return new Map((await Promise.all(checkouts)).flat())
