@@ -32,7 +32,7 @@ import {
 import { renderReport } from '../src/report/json-report.ts'
 import { renderSummary } from '../src/report/summary.ts'
 import { recordedSettings } from '../src/run/recorded-run.ts'
-import { changeJson, changeLines } from '../src/views/render-changes.ts'
+import { changeJson, changeLines } from '../src/views/changes.ts'
 import { added, allSynced, at, createGate, createTarget, createWorkload, run, runUntil, synced } from './kit/gate.ts'
 import { iso, make, moment, podIs } from './kit/objects.ts'
 import { readData } from './kit/rows.ts'

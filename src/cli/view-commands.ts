@@ -13,9 +13,8 @@ import type { Run } from '../run/run.ts'
 import type { RunOptions, RunPlan } from '../run/run-plan.ts'
 import { runOnCluster } from '../run/start-run.ts'
 import { releaseListsAtOnce } from '../thresholds.ts'
-import { type ChangeListener, ChangesView, type ObjectChange, type Part, redactChange } from '../views/changes.ts'
-import { type Paint, paintLines, stableText } from '../views/line.ts'
-import { changeJson, changeLines } from '../views/render-changes.ts'
+import { type ChangeListener, ChangesView, type ObjectChange, type Part, renderChange } from '../views/changes.ts'
+import { paintLines, stableText } from '../views/line.ts'
 import { renderSingleCheck } from '../views/single-check.ts'
 import { Trace, type TraceState } from '../views/trace.ts'
 import { renderTrace } from '../views/trace-view.ts'
@@ -256,17 +255,6 @@ function showChanges(name: string, part: Part, args: Arguments, commandContext: 
     await run.follow(new ChangesView(targets, part, listener, run, gate))
     return context.cancelled.aborted ? cancelledCode : 0
   })
-}
-
-/** The printed lines of a change, as text or JSON. Secrets that are known by now are redacted. */
-export function renderChange(
-  change: ObjectChange,
-  startedAt: number,
-  printing: Paint & { readonly format: string },
-): readonly string[] {
-  const redacted = redactChange(change, printing.redact)
-  if (printing.format === 'json') return [changeJson(redacted, startedAt)]
-  return changeLines(redacted, startedAt).flatMap((line) => paintLines(line, printing))
 }
 
 /** A listener that prints which targets do not exist yet, and whether the server answers. */

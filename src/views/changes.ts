@@ -1,14 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
+import { createPatch, type Operation, type Pointer } from 'rfc6902'
+import { stringify } from 'yaml'
 import { isAccessDenied } from '../cluster/failures.ts'
 import { type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { describePath, type PathStep } from '../cluster/field-paths.ts'
 import { authorsOf, isObject, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { isSupersetOf, Store, type Change as StoreChange } from '../cluster/store.ts'
 import type { Gate } from '../gate/gate.ts'
 import { consolidateRequests } from '../gate/watch-requests.ts'
-import { nameKey, type Target, watchRequestOf } from '../plan/target.ts'
+import { displayName, nameKey, type Target, targetId, watchRequestOf } from '../plan/target.ts'
+import { printableJson } from '../report/escape.ts'
+import { formatElapsed } from '../report/target-record.ts'
+import { dim, emptyLine, type Line, line, type Paint, paintLines } from './line.ts'
 import { forbiddenError, View, type ViewSource } from './view.ts'
 
-/* Finds the changes of objects, for the commands `status` and `changes`. */
+/* Finds and renders the changes of objects, for the commands `status` and `changes`. */
 
 /** A change in the part of an object that the view follows (`Part`). */
 export interface ObjectChange {
@@ -24,50 +30,6 @@ export interface ObjectChange {
   readonly before?: unknown
   /** The part after the change; absent if the change deleted the object. */
   readonly after?: unknown
-}
-
-/** A copy without secrets. Texts must be redacted before they are rendered and compared line by line. */
-export function redactChange(change: ObjectChange, redact: (text: string) => string): ObjectChange {
-  const redacted = ({ before, after, by }: ObjectChange) => mapTexts({ before, after, by }, redact)
-  return { ...change, ...(redacted(change) as Pick<ObjectChange, 'before' | 'after' | 'by'>) }
-}
-
-/** Finds changes in objects. Ignores other parts than the followed part, and fields that change with every write. */
-export class Changes {
-  readonly #part: Part
-  readonly #isFollowed: (object: KubeObject) => boolean
-  readonly #store = new Store(() => true)
-
-  constructor(part: Part, isFollowed: (object: KubeObject) => boolean = () => true) {
-    this.#part = part
-    this.#isFollowed = isFollowed
-  }
-
-  handle(event: FeedEvent): readonly ObjectChange[] {
-    if ('object' in event && !this.#isFollowed(event.object)) return []
-    const existedBefore = 'object' in event && this.#store.listState(nameOf(event.object)) !== 'complete'
-    return this.#store.apply(event).flatMap((change) => this.#read(change, event.at, existedBefore))
-  }
-
-  #read({ before, after }: StoreChange, at: number, isFirstList: boolean): readonly ObjectChange[] {
-    const object = after ?? before
-    const from = before === undefined ? undefined : followedPart(before, this.#part)
-    const to = after === undefined ? undefined : followedPart(after, this.#part)
-    if (from !== undefined && to !== undefined && isDeepStrictEqual(from, to)) return []
-    const existedBefore = isFirstList && before === undefined
-    const by = after === undefined || existedBefore ? undefined : authorsOf(before, after)
-    return [
-      {
-        at,
-        object,
-        existedBefore,
-        type: before === undefined ? 'ADDED' : after === undefined ? 'DELETED' : 'MODIFIED',
-        by,
-        before: from,
-        after: to,
-      },
-    ]
-  }
 }
 
 /** The part of objects whose changes a view follows: the status, or the whole object. */
@@ -104,11 +66,15 @@ export interface ChangeListener {
   readonly onConnection?: (error: string | undefined) => void
 }
 
-/** Follows the changes of targets. Throws UserError if a target cannot be read. */
+/**
+ * Follows the changes of targets. Ignores other parts than the followed part, and fields that change with every write.
+ * Throws UserError if a target cannot be read.
+ */
 export class ChangesView extends View {
   readonly #targets: ReadonlyMap<string, Target>
   readonly #watches: readonly WatchRequest[]
-  readonly #changes: Changes
+  readonly #part: Part
+  readonly #store = new Store(() => true)
   readonly #listener: ChangeListener
   readonly #gate: Gate | undefined
   /** The keys of the targets that were not seen yet, and not reported as absent. */
@@ -124,10 +90,10 @@ export class ChangesView extends View {
     source: Pick<ViewSource, 'now'>,
     gate?: Gate,
   ) {
-    super(source)
+    super(source.now())
     this.#targets = new Map(targets.map((target) => [nameKey(target), target]))
     this.#watches = consolidateRequests(targets.map(watchRequestOf))
-    this.#changes = new Changes(part, (object) => this.#targets.has(nameKey(nameOf(object))))
+    this.#part = part
     this.#listener = listener
     this.#gate = gate
     this.#unknown = new Set(this.#targets.keys())
@@ -139,9 +105,35 @@ export class ChangesView extends View {
 
   protected observe(event: FeedEvent): void {
     this.#gate?.handle([event])
-    if ('object' in event) this.#unknown.delete(nameKey(nameOf(event.object)))
-    else this.#report(event)
-    for (const change of this.#changes.handle(event)) this.#listener.onChange(change)
+    if ('object' in event) {
+      const key = nameKey(nameOf(event.object))
+      if (!this.#targets.has(key)) return
+      this.#unknown.delete(key)
+    } else this.#report(event)
+    const isFirstList = 'object' in event && this.#store.listState(nameOf(event.object)) !== 'complete'
+    for (const each of this.#store.apply(event))
+      for (const change of this.#changes(each, event.at, isFirstList)) this.#listener.onChange(change)
+  }
+
+  /** Empty if the followed part has not changed. */
+  #changes({ before, after }: StoreChange, at: number, isFirstList: boolean): readonly ObjectChange[] {
+    const object = after ?? before
+    const from = before === undefined ? undefined : followedPart(before, this.#part)
+    const to = after === undefined ? undefined : followedPart(after, this.#part)
+    if (from !== undefined && to !== undefined && isDeepStrictEqual(from, to)) return []
+    const existedBefore = isFirstList && before === undefined
+    const by = after === undefined || existedBefore ? undefined : authorsOf(before, after)
+    return [
+      {
+        at,
+        object,
+        existedBefore,
+        type: before === undefined ? 'ADDED' : after === undefined ? 'DELETED' : 'MODIFIED',
+        by,
+        before: from,
+        after: to,
+      },
+    ]
   }
 
   /** Reports whether the server answers, and which targets do not exist. */
@@ -161,4 +153,125 @@ export class ChangesView extends View {
     this.#gate.advance(now)
     return this.#gate.record(now).targets.every(({ outcome }) => outcome === 'ready')
   }
+}
+
+/** The printed lines of a change, as text or JSON. Secrets that are known by now are redacted. */
+export function renderChange(
+  change: ObjectChange,
+  startedAt: number,
+  printing: Paint & { readonly format: string },
+): readonly string[] {
+  const redacted = redactChange(change, printing.redact)
+  if (printing.format === 'json') return [changeJson(redacted, startedAt)]
+  return changeLines(redacted, startedAt).flatMap((line) => paintLines(line, printing))
+}
+
+/** A copy without secrets. Texts must be redacted before they are rendered and compared line by line. */
+export function redactChange(change: ObjectChange, redact: (text: string) => string): ObjectChange {
+  const redacted = ({ before, after, by }: ObjectChange) => mapTexts({ before, after, by }, redact)
+  return { ...change, ...(redacted(change) as Pick<ObjectChange, 'before' | 'after' | 'by'>) }
+}
+
+/** A change as lines: time, object, author, and YAML. After the first change of an object, only the differences. */
+export function changeLines(change: ObjectChange, startedAt: number): readonly Line[] {
+  const { object, before, after, type } = change
+  const head = line(
+    0,
+    dim(elapsedColumn(change.at - startedAt)),
+    { text: displayName({ ...object, name: object.metadata.name }), style: 'bold' },
+    { text: describeChange(change), style: type === 'DELETED' ? 'red' : type === 'ADDED' ? 'green' : 'yellow' },
+    change.by === undefined ? undefined : `by ${change.by}`,
+  )
+  return [head, ...bodyLines(before, after), emptyLine]
+}
+
+/** A change as a line of JSON. `patch` (RFC 6902) converts the previous state, at first null, to the present state. */
+export function changeJson({ at, type, object, by, before, after }: ObjectChange, startedAt: number): string {
+  const { namespace } = object.metadata
+  const patch =
+    before === undefined
+      ? [{ op: 'add', path: '', value: after }]
+      : after === undefined
+        ? [{ op: 'remove', path: '' }]
+        : createPatch(before, after, limitPairs())
+  const target = targetId({ ...object, name: object.metadata.name })
+  return printableJson({
+    at: new Date(at).toISOString(),
+    elapsedSeconds: (at - startedAt) / 1000,
+    target,
+    namespace,
+    by,
+    type,
+    patch,
+  })
+}
+
+/** The maximum number of pairs of list elements that are compared for a patch: each pair costs time and memory. */
+const maxPairs = 100_000
+
+/** Returns a function that replaces a list as a whole after too many pairs of elements were compared. */
+function limitPairs(): (before: unknown, after: unknown, path: Pointer) => Operation[] | undefined {
+  let pairs = 0
+  return (before, after, path) => {
+    if (!Array.isArray(before) || !Array.isArray(after)) return undefined
+    if (pairs + before.length * after.length > maxPairs)
+      return isDeepStrictEqual(before, after) ? [] : [{ op: 'replace', path: path.toString(), value: after }]
+    pairs += before.length * after.length
+    return undefined
+  }
+}
+
+/** The elapsed time with tenths of a second, because a pod may be created in less than a second. */
+function elapsedColumn(ms: number): string {
+  const tenths = Math.floor(Math.max(0, ms) / 100)
+  return `${formatElapsed(tenths * 100)}.${tenths % 10}`.padStart(7)
+}
+
+function describeChange({ type, existedBefore, before, after }: ObjectChange): string {
+  if (type === 'ADDED') return existedBefore ? 'as it is' : 'created'
+  if (type === 'DELETED') return 'deleted'
+  const isTerminating = (part: unknown) =>
+    (part as { metadata?: { deletionTimestamp?: string } } | undefined)?.metadata?.deletionTimestamp !== undefined
+  return !isTerminating(before) && isTerminating(after) ? 'is being deleted' : 'changed'
+}
+
+function bodyLines(before: unknown, after: unknown): readonly Line[] {
+  if (after === undefined) return []
+  if (before !== undefined) return differenceLines(before, after)
+  // With `lineWidth: 0`, long strings are not folded.
+  const yaml = stringify(after, { lineWidth: 0, aliasDuplicateObjects: false, singleQuote: true }).trimEnd()
+  return yaml.split('\n').map((text) => line(9, text))
+}
+
+/** The fields that differ: old values after `-`, new values after `+`. */
+export function differenceLines(before: unknown, after: unknown): readonly Line[] {
+  const [old, present] = [new Map(scalarFields(before)), new Map(scalarFields(after))]
+  const paths = [...new Set([...present.keys(), ...old.keys()])]
+  const different = paths.filter((path) => old.get(path) !== present.get(path))
+  return different.flatMap((path) => [
+    ...valueLine('-', 'red', path, old.get(path)),
+    ...valueLine('+', 'green', path, present.get(path)),
+  ])
+}
+
+function valueLine(sign: '-' | '+', style: 'red' | 'green', path: string, value: string | undefined): readonly Line[] {
+  return value === undefined ? [] : [line(7, { text: sign, style }, { text: `${path}: ${value}`, style })]
+}
+
+/** Path and JSON of each scalar, empty list and empty map in a value: `status.conditions[Ready].status`, `"True"`. */
+function scalarFields(value: unknown, path: readonly PathStep[] = []): (readonly [path: string, json: string])[] {
+  const children: readonly (readonly [PathStep, unknown])[] = Array.isArray(value)
+    ? elementSteps(value).map((step, index) => [step, value[index]])
+    : isObject(value)
+      ? Object.entries(value)
+      : []
+  if (children.length > 0) return children.flatMap(([step, child]) => scalarFields(child, [...path, step]))
+  return [[describePath(path), JSON.stringify(value)]]
+}
+
+/** The path steps to the elements of a list: their names or types if distinct, otherwise their indexes. */
+function elementSteps(list: readonly unknown[]): readonly PathStep[] {
+  const names = list.map((item) => (isObject(item) ? (item['name'] ?? item['type']) : undefined))
+  const isNamed = names.every((name) => typeof name === 'string') && new Set(names).size === names.length
+  return names.map((name, index) => (isNamed ? { name: String(name) } : index))
 }

@@ -20,13 +20,12 @@ export interface ViewSource {
 
 /** Shows the events of a live or recorded run. It is drawn soon after each change, and every second. */
 export abstract class View implements EventConsumer {
-  readonly #source: Pick<ViewSource, 'now'>
   #drawAt: number
   #isOver = false
 
-  constructor(source: Pick<ViewSource, 'now'>) {
-    this.#source = source
-    this.#drawAt = source.now()
+  /** @param now the time of the first drawing */
+  constructor(now: number) {
+    this.#drawAt = now
   }
 
   abstract readonly requests: readonly WatchRequest[]
@@ -59,9 +58,7 @@ export abstract class View implements EventConsumer {
     return this.#drawAt
   }
 
-  /** Draws once, for the present time, even if many ticks were missed: the machine may have been suspended. */
-  advance(): void {
-    const now = this.#source.now()
+  advance(now: number): void {
     this.#isOver = this.draw(now)
     this.#drawAt = now + tickMs
   }

@@ -1,25 +1,34 @@
 import { applyPatch } from 'rfc6902'
-import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
+import type { Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import { authorsOf, type KubeObject, type ManagedFields } from '../../src/cluster/objects.ts'
 import { Redactor } from '../../src/cluster/redact.ts'
-import { Changes, type ObjectChange, type Part } from '../../src/views/changes.ts'
-import { changeJson, changeLines, differenceLines } from '../../src/views/render-changes.ts'
+import {
+  ChangesView,
+  changeJson,
+  changeLines,
+  differenceLines,
+  type ObjectChange,
+  type Part,
+} from '../../src/views/changes.ts'
 import { added, deleted, modified } from '../kit/gate.ts'
 import { iso, make, moment, podIs, start } from '../kit/objects.ts'
-import { textOf } from '../kit/trace.ts'
+import { createTarget, textOf } from '../kit/trace.ts'
 
 const request: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'once' }
 const startingPod = make.barePod({ status: podIs.unready({}, { phase: 'Pending' }) })
 const readyPod = make.barePod({ status: podIs.ready() })
 
+const targets = [createTarget('Pod', 'once'), createTarget('Secret', 'creds')]
+
 /** The headings of the changes when these observations arrive, one a second, after a first list. */
 function observe(part: Part, first: readonly Observation[], ...later: readonly Observation[]): ObjectChange[] {
-  const changes = new Changes(part)
+  const changes: ObjectChange[] = []
+  const onChange = (change: ObjectChange) => changes.push(change)
+  const view = new ChangesView(targets, part, { onChange }, { now: () => start })
   const all: Observation[] = [...first, { type: 'SYNCED', ...request }, ...later]
-  return all.flatMap((observation, index) => {
-    const event: FeedEvent = { ...observation, at: moment(index < first.length ? 0 : index - first.length) }
-    return changes.handle(event)
-  })
+  for (const [index, observation] of all.entries())
+    view.handle([{ ...observation, at: moment(index < first.length ? 0 : index - first.length) }])
+  return changes
 }
 
 const headings = (changes: readonly ObjectChange[]) => changes.map((change) => textOf(changeLines(change, start))[0])
@@ -48,8 +57,8 @@ describe('a change is', () => {
   })
 
   test('not an object that is not followed', () => {
-    const changes = new Changes('object', ({ metadata }) => metadata.name !== 'once')
-    expect(changes.handle({ type: 'ADDED', object: startingPod, at: start })).toEqual([])
+    const other = { ...startingPod, metadata: { ...startingPod.metadata, name: 'twice' } }
+    expect(headings(observe('object', added(startingPod, other)))).toEqual([' 0:00.0 pod/once as it is'])
   })
 
   test('the start of a deletion', () => {
