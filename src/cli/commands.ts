@@ -13,7 +13,7 @@ import {
 } from './arguments.ts'
 import { merge, record, replay, wait } from './gate-commands.ts'
 import type { CommandContext } from './output.ts'
-import { changes, status, trace, why } from './view-commands.ts'
+import { changes, trace, why } from './view-commands.ts'
 
 /* The table of commands, and their help. */
 
@@ -238,7 +238,7 @@ export const commands: readonly Command[] = [
       ['status --recording=web.ndjson.gz --at=0:34', 'the resources of a recorded gate until that moment'],
     ],
     ...changesGrammar,
-    run: status,
+    run: (args, context) => changes('status', args, context),
   },
   {
     name: 'changes',
@@ -251,7 +251,7 @@ export const commands: readonly Command[] = [
       ['changes endpointslices -l kubernetes.io/service-name=web', 'how the endpoints of a Service form'],
     ],
     ...changesGrammar,
-    run: changes,
+    run: (args, context) => changes('object', args, context),
   },
   {
     name: 'completion',

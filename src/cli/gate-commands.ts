@@ -52,7 +52,7 @@ async function printGate(
 export function wait(args: Arguments, context: CommandContext): Promise<number> {
   const { stdout, stderr, cancelled } = context
   const isJson = args.flags.has('json')
-  return runWithInputs('wait', args, context, { isReported: isJson }, async (read) => {
+  return runWithInputs(args, context, {}, async (read) => {
     const connection = connectionOptions(context)
     const record = await printGate(isJson ? stderr : stdout, args, context, (reporter) =>
       gateRollout({ ...read, ...connection, purpose: 'gate', reporter, cancelled }),
@@ -80,7 +80,7 @@ export function record(args: Arguments, context: CommandContext): Promise<number
   const { stdout, cancelled } = context
   const path = args.flags.get('output') ?? ''
   const mistakes = path === '' ? [{ input: '--output', message: 'Name the file to write: -o rollout.ndjson.gz' }] : []
-  return runWithInputs('record', args, context, { mistakes }, async (read) => {
+  return runWithInputs(args, context, { mistakes }, async (read) => {
     const inputs = { ...read.inputs, record: path }
     const options = { ...read, ...connectionOptions(context), cancelled, requiresRecording: true }
     if (args.flags.has('until-ready')) {
@@ -175,7 +175,7 @@ export async function merge(args: Arguments, context: CommandContext): Promise<n
       isJson && isSummary
         ? [{ input: '--json', message: 'It cannot be combined with --summary. Keep one of them.' }]
         : []
-    const example = `${program} merge eu/report.json us/report.json`
+    const example = `${program} eu/report.json us/report.json`
     const none: Mistake[] =
       files.length === 0
         ? [{ input: 'REPORT', message: `No report is named. Write one for each gate: ${example}` }]

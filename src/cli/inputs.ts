@@ -22,22 +22,16 @@ import { type CommandContext, cancelledCode, connectionOptions, endWithMistakes 
 export interface InputOptions {
   /** Mistakes that the command has found in its flags. */
   readonly mistakes?: readonly Mistake[]
-  /** Whether at least one reference or manifest is required. */
+  /** Whether at least one reference or manifest is required, unless the command reads a recording. */
   readonly needsReference?: boolean
-  /** Whether the command reads a recording, which may contain the references, and no cluster. */
-  readonly isOffline?: boolean
-  /** Whether mistakes are also printed as a report. */
-  readonly isReported?: boolean
 }
 
 /**
  * Reads the inputs and references of a command line, and runs the command. If a reference or file is `-`, reads stdin.
- * Messages of mistakes contain flags as the user wrote them, not inputs.
- * @param command the name of the command, for an example in a message
+ * Messages of mistakes contain flags as the user wrote them, not inputs. With `--json`, mistakes are also a report.
  * @param run runs the command, and returns the exit code
  */
 export async function runWithInputs(
-  command: string,
   args: Arguments,
   context: CommandContext,
   options: InputOptions,
@@ -46,13 +40,13 @@ export async function runWithInputs(
   const { cancelled } = context
   const startedAt = systemClock.now()
   try {
-    const inputs = await readCommandInputs(command, args, context, options)
+    const inputs = await readCommandInputs(args, context, options)
     return inputs === undefined ? cancelledCode : await run(inputs)
   } catch (error) {
     // The error is caused by the cancellation, which closes the connection.
     if (cancelled.aborted) return cancelledCode
     const located = mapMistakes(error, nameFlagInMistakes(args))
-    return endWithMistakes(located, context, options.isReported ? [startedAt, systemClock.now()] : undefined)
+    return endWithMistakes(located, context, args.flags.has('json') ? [startedAt, systemClock.now()] : undefined)
   }
 }
 
@@ -62,12 +56,13 @@ export async function runWithInputs(
  * @throws UserError with all mistakes
  */
 async function readCommandInputs(
-  command: string,
   args: Arguments,
   context: CommandContext,
-  { mistakes: further = [], isOffline = false, needsReference = true }: InputOptions,
+  { mistakes: further = [], needsReference: isReferenceNeeded = true }: InputOptions,
 ): Promise<RunInputs | undefined> {
   const { readStdin, cancelled, program } = context
+  const isOffline = args.flags.has('recording')
+  const needsReference = isReferenceNeeded && !isOffline
   const files = (args.flags.get('manifests') ?? '').split(/\r?\n/)
   const references = [...args.references, ...(files.includes('-') ? [['-']] : [])]
   const stdin = references.some(isStdin) ? withoutEscapes(await readStdin()) : ''
@@ -81,8 +76,8 @@ async function readCommandInputs(
   const mistakes = [...args.mistakes, ...further, ...written.mistakes]
   const isEmpty = references.length === 0 && written.text === '' && manifests === ''
   if (isEmpty && needsReference) {
-    const example = `${program} ${command} deployment/web`
-    throw new UserError([...mistakes, { input: 'REFERENCE', message: `No resource is named. Write one: ${example}` }])
+    const message = `No resource is named. Write one: ${program} deployment/web`
+    throw new UserError([...mistakes, { input: 'REFERENCE', message }])
   }
   const read = readInputs({ ...inputValues(args.flags), resources: written.text, manifests })
   const sources = await readManifestObjects(manifests, manifestsOnStdin, flagAsWritten(args, 'manifests'))

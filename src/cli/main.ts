@@ -65,7 +65,7 @@ export async function runCommandLine(
     return misconfiguredCode
   }
   const args = readArguments(rest, command)
-  if (!args.flags.has('help')) return command.run(args, context)
+  if (!args.flags.has('help')) return command.run(args, { ...context, program: `${program} ${first}` })
   stdout.write(renderCommandHelp(program, command))
   return 0
 }

@@ -29,7 +29,7 @@ export interface CommandContext {
   readonly stdout: RedactedStream
   readonly stderr: RedactedStream
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The name of the program: `rollout-gate`, `kubectl rollout-gate`. */
+  /** What the user writes before the arguments: `rollout-gate`; in a command with its name: `rollout-gate wait`. */
   readonly program: string
   /** The secrets to redact in all output. Commands add the secrets that they read. */
   readonly secrets: Secrets

@@ -35,30 +35,26 @@ import {
 
 /* The commands that show objects, and run no gate: `why`, `trace`, `status`, `changes`. */
 
-interface ShowOptions extends Pick<RunOptions, 'findReferences'>, Omit<InputOptions, 'isOffline'> {
+interface ShowOptions extends InputOptions, Pick<RunOptions, 'findReferences'> {
   readonly purpose: 'single-check' | 'view'
 }
 
 /**
  * Opens a run on the cluster or, with `--recording`, on a recording, and shows it.
- * @param name the name of the command, for an example in a message
  * @param show shows the run, and returns the exit code
  */
 function showRun(
-  name: string,
   args: Arguments,
   context: CommandContext,
-  { purpose, findReferences, needsReference, mistakes = [], ...options }: ShowOptions,
+  { purpose, findReferences, mistakes = [], ...options }: ShowOptions,
   show: (run: Run) => Promise<number>,
 ): Promise<number> {
   const { flags } = args
   const { cancelled, secrets, stderr } = context
   const file = flags.get('recording')
-  const isOffline = file !== undefined
   const all = [...mistakes]
-  const atMs = readAtFlag(args, isOffline, all)
-  const ofInputs = { ...options, mistakes: all, needsReference: needsReference ?? !isOffline, isOffline }
-  return runWithInputs(name, args, context, ofInputs, async (read) => {
+  const atMs = readAtFlag(args, file !== undefined, all)
+  return runWithInputs(args, context, { ...options, mistakes: all }, async (read) => {
     const common = { purpose, cancelled, reporter: createWarningReporter(stderr) }
     if (file === undefined) {
       const options = { ...read, ...connectionOptions(context), ...common, findReferences }
@@ -121,10 +117,9 @@ export function why(args: Arguments, context: CommandContext): Promise<number> {
     purpose: 'single-check',
     mistakes: isAmbiguous ? [{ input: flagAsWritten(args, 'all-namespaces'), message }] : [],
     needsReference: false,
-    isReported: isJson,
     findReferences: createNamespaceFinder(args),
   } as const
-  return showRun('why', args, context, options, async (run) => {
+  return showRun(args, context, options, async (run) => {
     const record = await run.checkOnce()
     if (cancelled.aborted) return cancelledCode
     if (isJson) printReport(stdout, record)
@@ -156,7 +151,7 @@ function cancelWithOutput(context: CommandContext): CommandContext {
 /** `trace`: shows a resource and its dependent objects, live or from a recording. Returns the exit code. */
 export function trace(args: Arguments, commandContext: CommandContext): Promise<number> {
   const context = cancelWithOutput(commandContext)
-  return showRun('trace', args, context, { purpose: 'view' }, async (run) => {
+  return showRun(args, context, { purpose: 'view' }, async (run) => {
     const { plan, output } = run
     const { settings } = plan
     const target = requireSingleTarget(plan)
@@ -230,22 +225,13 @@ export function openDrawing(
   }
 }
 
-/** `status`: prints the `.status` of objects, then its changes. Returns the exit code. */
-export function status(args: Arguments, context: CommandContext): Promise<number> {
-  return showChanges('status', 'status', args, context)
-}
-
-/** `changes`: prints whole objects, then their changes. Returns the exit code. */
-export function changes(args: Arguments, context: CommandContext): Promise<number> {
-  return showChanges('changes', 'object', args, context)
-}
-
-function showChanges(name: string, part: Part, args: Arguments, commandContext: CommandContext): Promise<number> {
+/** `status` and `changes`: prints a part of objects, then its changes. Returns the exit code. */
+export function changes(part: Part, args: Arguments, commandContext: CommandContext): Promise<number> {
   const context = cancelWithOutput(commandContext)
   const { stdout } = context
   const format = args.flags.get('output') ?? 'text'
   const printing = { format, color: usesColor(stdout, args.flags.get('color')), redact: stdout.redact }
-  return showRun(name, args, context, { purpose: 'view' }, async (run) => {
+  return showRun(args, context, { purpose: 'view' }, async (run) => {
     const { plan, output } = run
     const targets = requireMatches(plan)
     const gate = args.flags.has('until-ready') ? run.createGate() : undefined
