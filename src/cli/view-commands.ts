@@ -7,7 +7,7 @@ import { eventKind } from '../gate/watch-requests.ts'
 import { hasReadinessCriteria } from '../lifecycle/rules.ts'
 import { kindsOfRelease } from '../plan/helm-release.ts'
 import { parseReferences } from '../plan/parse-references.ts'
-import { displayName, type ParsedReferences, type Target } from '../plan/target.ts'
+import { displayName, type Target } from '../plan/target.ts'
 import { safeLine } from '../report/escape.ts'
 import type { Run } from '../run/run.ts'
 import type { RunOptions, RunPlan } from '../run/run-plan.ts'
@@ -128,18 +128,35 @@ export function why(args: Arguments, context: CommandContext): Promise<number> {
   })
 }
 
-/** Returns a function that finds all objects of the namespace (or of all namespaces), if the user names none. */
+/**
+ * Returns a function that finds the objects of the namespace (or of all namespaces) that a rule can judge, if the user
+ * names none. If the controller of an object is included, the object is not: the controller has its problems. The newest
+ * Job of each controller, such as a CronJob, is included.
+ */
 function createNamespaceFinder({ flags }: Arguments): RunOptions['findReferences'] {
   const slots = new Semaphore(releaseListsAtOnce)
-  return async (cluster, kinds) => {
+  return async (cluster, resources) => {
     const namespace = flags.has('all-namespaces') ? undefined : cluster.namespace
-    const scope = { namespace, labelSelector: flags.get('selector') }
+    const labelSelector = flags.get('selector')
     const list = (request: WatchRequest) =>
       slots.run(() => cluster.tryListObjects(request, request.labelSelector !== undefined))
+    const isWanted = (resource: ApiResource) => resource.namespaced && hasReadinessCriteria(kindNameOf(resource))
     const events = list({ ...eventKind, namespace })
-    const references = await findNamespaceObjects(kinds, scope, list)
+    const lists = kindsOfRelease(resources, isWanted).map(async (resource) => {
+      const objects = await list({ ...kindNameOf(resource), namespace, labelSelector })
+      return objects?.map((object) => ({ resource, object })) ?? []
+    })
+    const found = (await Promise.all(lists)).flat()
     await events
-    return references
+    const uids = new Set(found.map(({ object }) => object.metadata.uid))
+    const newest = newestJobs(found.map(({ object }) => object))
+    const lines = found
+      .filter(({ object }) => !uids.has(controllerUidOf(object) ?? '') || newest.has(object))
+      .map(({ resource: { group, version, plural }, object: { metadata } }) => {
+        const kind = group === '' ? plural : `${plural}.${version}.${group}`
+        return `${kind}/${metadata.name} -n ${metadata.namespace}`
+      })
+    return parseReferences(lines.join('\n'), 'the namespace', { alone: false })
   }
 }
 
@@ -278,37 +295,6 @@ function requireSingleTarget(plan: RunPlan): Target {
 
 function referenceMistake(message: string): UserError {
   return new UserError([{ input: 'REFERENCE', message }])
-}
-
-/**
- * References to the objects of a namespace that a rule can judge. If the controller of an object is included, the
- * object is not: the controller has its problems. The newest Job of each controller, such as a CronJob, is included.
- * @param scope all namespaces if it has no namespace
- * @param list returns the metadata of matching objects; undefined if they cannot be listed
- */
-async function findNamespaceObjects(
-  resources: readonly ApiResource[],
-  scope: Pick<WatchRequest, 'namespace' | 'labelSelector'>,
-  list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>,
-): Promise<ParsedReferences> {
-  const isWanted = (resource: ApiResource) => resource.namespaced && hasReadinessCriteria(kindNameOf(resource))
-  const kinds = kindsOfRelease(resources, isWanted)
-  const lists = await Promise.all(
-    kinds.map(async (resource) => {
-      const objects = await list({ ...kindNameOf(resource), ...scope })
-      return objects?.map((object) => ({ resource, object })) ?? []
-    }),
-  )
-  const found = lists.flat()
-  const uids = new Set(found.map(({ object }) => object.metadata.uid))
-  const newest = newestJobs(found.map(({ object }) => object))
-  const lines = found
-    .filter(({ object }) => !uids.has(controllerUidOf(object) ?? '') || newest.has(object))
-    .map(({ resource: { group, version, plural }, object: { metadata } }) => {
-      const kind = group === '' ? plural : `${plural}.${version}.${group}`
-      return `${kind}/${metadata.name} -n ${metadata.namespace}`
-    })
-  return parseReferences(lines.join('\n'), 'the namespace', { alone: false })
 }
 
 function newestJobs(objects: readonly KubeObject[]): ReadonlySet<KubeObject> {

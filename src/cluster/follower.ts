@@ -15,11 +15,8 @@ export interface EventConsumer {
   /** The requests to watch at present. The array stays the same until the requests change. */
   readonly requests: readonly WatchRequest[]
   readonly isOver: boolean
-  /**
-   * Handles events that arrived together.
-   * @param watchOf returns the watch that reported an event; undefined if no watch reported the event
-   */
-  handle(events: readonly FeedEvent[], watchOf: (event: FeedEvent) => WatchRequest | undefined): void
+  /** Handles events that arrived together. */
+  handle(events: readonly FeedEvent[]): void
   /** The time of the next call of `advance`, unless an event arrives before. */
   nextDeadline(): number | undefined
   advance(now: number): void
@@ -52,8 +49,8 @@ export class Follower {
   readonly #done = Promise.withResolvers<void>()
   /** The latest time of an event or deadline. */
   #latest: number
-  /** The events of the present moment, and for each event the watch that reported it. */
-  #moment = new Map<FeedEvent, WatchRequest | undefined>()
+  /** The events of the present moment. */
+  #moment: FeedEvent[] = []
   /** The deadline that waits for the answers of watches. */
   #confirmingAt: number | undefined
   #cancelTimer = () => {}
@@ -96,13 +93,13 @@ export class Follower {
     this.stop()
   }
 
-  /** Passes an event to the consumer. `request`: the watch that reported the event; absent for logs and cancellation. */
-  observe(observation: Observation, request?: WatchRequest): void {
-    const isFirst = this.#moment.size === 0
+  /** Passes an event to the consumer. */
+  observe(observation: Observation): void {
+    const isFirst = this.#moment.length === 0
     if (isFirst) this.#beginMoment()
-    this.#moment.set({ ...observation, at: this.#latest }, request)
+    this.#moment.push({ ...observation, at: this.#latest })
     if (this.#isStopped) this.#handleMoment()
-    else if (this.#moment.size === maxTogether) this.#endMoment()
+    else if (this.#moment.length === maxTogether) this.#endMoment()
     // A list may end the gate. Handled before other work, so that no watch is opened then.
     else if (observation.type === 'SYNCED' || observation.type === 'ERROR') queueMicrotask(() => this.#endMoment())
     else if (isFirst) setImmediate(() => this.#endMoment())
@@ -122,12 +119,11 @@ export class Follower {
 
   #handleMoment(): void {
     const moment = this.#moment
-    this.#moment = new Map()
-    if (moment.size === 0) return
+    this.#moment = []
+    if (moment.length === 0) return
     this.#failOnError(() => {
-      const events = [...moment.keys()]
-      for (const event of events) this.#onEvent(event)
-      this.#consumer.handle(events, (event) => moment.get(event))
+      for (const event of moment) this.#onEvent(event)
+      this.#consumer.handle(moment)
     })
   }
 
@@ -142,7 +138,7 @@ export class Follower {
       const next = this.#consumer.nextDeadline()
       if (next === undefined || this.#confirmingAt !== undefined) return
       this.#cancelTimer = this.#clock.after(Math.max(0, next - this.#clock.now()), () => {
-        if (this.#moment.size > 0) this.#endMoment()
+        if (this.#moment.length > 0) this.#endMoment()
         else if (!this.#confirmDeadline(next)) this.#handleDeadline(next)
       })
     })
@@ -153,7 +149,7 @@ export class Follower {
     this.#watched = requests
     for (const request of requests) {
       this.#cluster.watch(request, (observation) => {
-        if (!this.#isStopped && !this.#consumer.isOver) this.observe(observation, request)
+        if (!this.#isStopped && !this.#consumer.isOver) this.observe(observation)
       })
     }
   }

@@ -120,11 +120,11 @@ export class RecordedRun extends Run {
     for await (const events of groupByTime(this.#events('replayed'))) {
       await advanceTo(events[0].at)
       if (cancelled.aborted) break
-      consumer.handle(events, noWatch)
+      consumer.handle(events)
     }
     const clocksMs = longestTimeoutMs(this.plan) + (this.plan.afterReady?.holdMs ?? 0)
     if (!cancelled.aborted) await advanceTo(reached + Math.min(clocksMs, maxRecordedMs) + replayCancelMs)
-    consumer.handle([{ type: 'CANCEL', at: reached }], noWatch)
+    consumer.handle([{ type: 'CANCEL', at: reached }])
   }
 
   /** Lets the process handle signals every 50 ms of real time. */
@@ -137,7 +137,7 @@ export class RecordedRun extends Run {
   async #replayUntil(moment: number, consumer: EventConsumer): Promise<void> {
     for await (const events of groupByTime(this.#events('shown'))) {
       if (events[0].at > moment) break
-      consumer.handle(events, noWatch)
+      consumer.handle(events)
     }
     this.#options.cancelled.throwIfAborted()
     consumer.advance(moment)
@@ -170,9 +170,6 @@ export class RecordedRun extends Run {
     }
   }
 }
-
-/** The watch of an event: always undefined, because a recording does not contain watches. */
-const noWatch = () => undefined
 
 /** Groups events of the same time: the live gate handled them together, and decided once. */
 async function* groupByTime(events: AsyncIterable<FeedEvent>): AsyncGenerator<readonly [FeedEvent, ...FeedEvent[]]> {

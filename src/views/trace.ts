@@ -53,6 +53,7 @@ export class Trace extends View {
   readonly #target: Target
   readonly #settings: GateSettings
   readonly #draw: (state: TraceState) => boolean
+  readonly #isLive: boolean
   readonly #gate: Gate
   #connectionError: string | undefined
 
@@ -62,6 +63,7 @@ export class Trace extends View {
     this.#target = target
     this.#settings = settings
     this.#draw = draw
+    this.#isLive = source.isLive
     this.#gate = new Gate([target], settingsForPurpose('view', settings), (request) => source.willSync(request))
   }
 
@@ -77,9 +79,9 @@ export class Trace extends View {
   }
 
   /** @throws UserError if the resource cannot be read */
-  protected observe(event: FeedEvent, request?: WatchRequest): void {
-    const isOwn = () => request !== undefined && requestKey(request) === requestKey(watchRequestOf(this.#target))
-    if (isAccessDenied(event) && isOwn()) throw forbiddenError(this.#target, event)
+  protected observe(event: FeedEvent): void {
+    const isOwn = () => requestKey(event as Partial<WatchRequest>) === requestKey(watchRequestOf(this.#target))
+    if (this.#isLive && isAccessDenied(event) && isOwn()) throw forbiddenError(this.#target, event)
     this.#connectionError = event.type === 'ERROR' && isUnavailable(event) ? event.message : undefined
     this.#gate.handle([event])
   }

@@ -14,6 +14,8 @@ const tickMs = 1_000
 export interface ViewSource {
   /** The present time, in milliseconds since the epoch. */
   now(): number
+  /** Whether the source is a cluster, in which a refusal ends the view. */
+  readonly isLive: boolean
   /** Whether the source will report the first list of a request (see `Store`). */
   willSync(request: WatchRequest): boolean
 }
@@ -30,12 +32,8 @@ export abstract class View implements EventConsumer {
 
   abstract readonly requests: readonly WatchRequest[]
 
-  /**
-   * Handles an event.
-   * @param request the watch that reported the event; absent in a recording
-   * @throws UserError if objects cannot be read
-   */
-  protected abstract observe(event: FeedEvent, request?: WatchRequest): void
+  /** @throws UserError if objects cannot be read */
+  protected abstract observe(event: FeedEvent): void
 
   /** Draws the state at `now`. Returns whether the view is over. */
   protected abstract draw(now: number): boolean
@@ -44,12 +42,9 @@ export abstract class View implements EventConsumer {
     return this.#isOver
   }
 
-  handle(
-    events: readonly FeedEvent[],
-    watchOf: (event: FeedEvent) => WatchRequest | undefined = () => undefined,
-  ): void {
+  handle(events: readonly FeedEvent[]): void {
     for (const event of events) {
-      this.observe(event, watchOf(event))
+      this.observe(event)
       this.#drawAt = Math.min(this.#drawAt, event.at + drawDelayMs)
     }
   }

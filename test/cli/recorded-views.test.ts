@@ -102,7 +102,7 @@ async function play<V extends View>(
 ): Promise<void> {
   const clock = new ManualClock(startedAt)
   const cluster = new PlayedCluster(events)
-  const view = viewOf({ now: () => clock.now(), willSync: () => true })
+  const view = viewOf({ now: () => clock.now(), isLive: true, willSync: () => true })
   const follower = new Follower(view, cluster, clock, startedAt)
   const ended = follower.run()
   const steps = [

@@ -57,7 +57,7 @@ export function createSlice(ready: readonly Pod[], port?: number, others: readon
 export type Step = readonly [seconds: number, ...observations: readonly Observation[]]
 
 export function createTrace(target: Target, ...steps: readonly Step[]): Trace {
-  const source = { now: () => moment(0), willSync: () => true }
+  const source = { now: () => moment(0), isLive: false, willSync: () => true }
   const trace = new Trace(target, createSettings(), source, () => false)
   for (const [seconds, ...observations] of steps) {
     for (const observation of observations) trace.handle([{ ...observation, at: moment(seconds) }])
