@@ -41,17 +41,17 @@ export function mapMistakes(error: unknown, change: (mistake: Mistake) => Mistak
   return error instanceof UserError ? new UserError(error.mistakes.map(change), error.reason) : error
 }
 
-/** Runs both functions at once, and returns both results. @throws UserError with the mistakes of both */
-export async function collectMistakes<A, B>(
-  first: () => A | Promise<A>,
-  second: () => B | Promise<B>,
-): Promise<[A, B]> {
-  const results = await Promise.allSettled([first, second].map(async (attempt) => attempt()))
+/** Runs all functions at once, and returns all results. @throws UserError with the mistakes of all */
+export async function collectMistakes<Results extends readonly unknown[]>(
+  ...attempts: { readonly [Index in keyof Results]: () => Results[Index] | Promise<Results[Index]> }
+): Promise<Results> {
+  const results = await Promise.allSettled(attempts.map(async (attempt) => attempt()))
   const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
   const other = errors.find((error) => !(error instanceof UserError))
   if (other !== undefined) throw other
   const [error, ...more] = errors as UserError[]
-  if (error === undefined) return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as [A, B]
+  if (error === undefined)
+    return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as Results
   throw new UserError(
     [error, ...more].flatMap(({ mistakes }) => mistakes),
     error.reason,

@@ -233,7 +233,7 @@ async function planRecordedTargets(
   const parsed = await readChecks(inputs)
   throwMistakes(parsed?.mistakes ?? [])
   const read = { inputs, references: written, streamLogs: [], checks: parsed }
-  const [[resolution], resolved] = await resolveKinds(read, kinds, namespace, healthChecks)
+  const [resolution, , resolved] = await resolveKinds(read, kinds, namespace, healthChecks)
   const found =
     recorded.length > 0
       ? { ...noPlan, targets: recorded.map((target) => correctNamespace(target, target, namespace, kinds)) }

@@ -2,6 +2,7 @@ import type { Clock } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { parseDeniedAccess } from '../cluster/failures.ts'
 import type { ApiResource } from '../cluster/feed.ts'
+import type { KindName } from '../cluster/objects.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { collectMistakes, mapMistakes, UserError } from '../errors.ts'
 import type { AfterReady } from '../gate/after-ready.ts'
@@ -79,24 +80,20 @@ export async function resolveKinds(
   kinds: readonly ApiResource[],
   namespace: string,
   healthChecks: readonly HealthCheck[],
-): Promise<[[Resolution, Resolution], Checks | undefined]> {
+): Promise<[Resolution, Resolution, Checks | undefined]> {
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
   const ofKind = await loadMilestoneNames([...milestones, ...milestonesInReferences(references)], kinds, healthChecks)
   const { httpChecks = [], holdMs = 0 } = checks ?? {}
   const ofChecks = [...(httpChecks.length > 0 ? ['answers'] : []), ...(holdMs > 0 ? ['held'] : [])]
-  const resolve = () =>
-    collectMistakes(
-      () =>
-        resolveReferences(references, kinds, {
-          namespace,
-          milestones,
-          milestonesOf: (kind) => [...ofKind(kind), ...ofChecks],
-          isInRelease: hasReadinessCriteria,
-        }),
-      () => resolveStreamLogs(streamLogs, kinds, hasPods),
-    )
+  const options = {
+    namespace,
+    milestones,
+    milestonesOf: (kind: KindName) => [...ofKind(kind), ...ofChecks],
+    isInRelease: hasReadinessCriteria,
+  }
   return collectMistakes(
-    resolve,
+    () => resolveReferences(references, kinds, options),
+    () => resolveStreamLogs(streamLogs, kinds, hasPods),
     async () => checks && (await import('../plan/checks.ts')).resolveCheckKinds(checks, kinds),
   )
 }
@@ -175,7 +172,7 @@ export async function planTargets(
   const isWritten = options.references.references.length > 0 || options.references.skipped.length > 0
   const references = (isWritten ? undefined : await options.findReferences?.(cluster, kinds)) ?? options.references
   const read = { ...options, references }
-  const [[resolution, streamed], checks] = await resolveKinds(read, kinds, cluster.namespace, healthChecks)
+  const [resolution, streamed, checks] = await resolveKinds(read, kinds, cluster.namespace, healthChecks)
   const selections = [...resolution.selections, ...streamed.selections]
   const { namesOf, ...releases } = createSelectionReader(selections, cluster)
   // Views do not show Helm revisions.
