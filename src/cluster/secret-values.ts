@@ -78,14 +78,15 @@ export function secretsInHeader(name: string, value: string): string[] {
   return uniqueMaskable([value, credentials, pair, pair.replace(/^[^:]*:/, ''), ...secretsInText(value, [value])])
 }
 
-/** The value of each argument of a command, with the name of its flag: `--password=x`, `--password x`, or no flag. */
+/** The values in the arguments of a command, each with the name of its flag: `--password=x`, `--password x`. */
 export function namedArguments(args: readonly unknown[]): (readonly [flag: string, value: string])[] {
   const texts = args.map((argument) => (/^(?:string|number)$/.test(typeof argument) ? String(argument) : ''))
-  return texts.map((text, index) => {
-    const [flag = '', value = ''] = text.split(/=(.*)/s)
-    if (flag.startsWith('-')) return [flag, value]
+  return texts.flatMap((text, index) => {
+    const [flag = '', value] = text.split(/=(.*)/s)
     const before = texts[index - 1] ?? ''
-    return [/^-[^=]*$/.test(before) ? before : '', text]
+    // One argument may contain several flags, and a password may begin with `-`. So the whole argument is a value too.
+    const whole = [/^-[^=]*$/.test(before) ? before : '', text] as const
+    return flag.startsWith('-') && value !== undefined ? [whole, [flag, value] as const] : [whole]
   })
 }
 
