@@ -191,12 +191,8 @@ export class Targets {
     return (
       this.#parts.health.isUnavailable(gated.requests.needed) ||
       this.isWaitingForList(gated) ||
-      this.#isWaitingHook(gated)
+      (isConfirmedRemovedHook(gated) && this.targetsAwaitedByHooks.some(({ state }) => isUndecided(state)))
     )
-  }
-
-  #isWaitingHook(gated: GatedTarget): boolean {
-    return isConfirmedRemovedHook(gated) && this.targetsAwaitedByHooks.some(({ state }) => isUndecided(state))
   }
 
   /** Whether the assessment waits for a list: a needed list, or an optional list whose watch is available. */
