@@ -1,5 +1,5 @@
 import { isAccessDenied } from '../cluster/failures.ts'
-import { type Failure, type FeedEvent, requestKey, type TimedAnswer, type WatchRequest } from '../cluster/feed.ts'
+import type { Failure, FeedEvent, TimedAnswer, WatchRequest } from '../cluster/feed.ts'
 import { explainWrongType } from '../cluster/object-schema.ts'
 import { type KubeObject, nameOf, type Pod, shortName } from '../cluster/objects.ts'
 import { isSupersetOf, Store, WatchedRequests } from '../cluster/store.ts'
@@ -31,7 +31,6 @@ import { describeOpenTarget, targetRecord } from './target-record.ts'
 import { type GatedTarget, isAbsenceKnown, isTargetReady, objectOf } from './target-state.ts'
 import { Targets } from './targets.ts'
 import { type Entry, heartbeatText, problemVerdict } from './timeline-entries.ts'
-import { consolidateRequests, eventKind, isConsolidated } from './watch-requests.ts'
 
 /* The gate, which turns events and deadlines into a verdict. */
 
@@ -47,8 +46,6 @@ export class Gate {
   readonly #assessor: Assessor
   readonly #watched = new WatchedRequests()
   readonly #health: ApiHealth
-  /** The watches of whole namespaces that the server refused. Watches of single objects replace them. */
-  readonly #refusedNamespaceWatches = new Set<string>()
   readonly #entries: Entry[] = []
   readonly #onEntry: (entry: Entry) => void
   /** The next moment at which the gate acts without an event. */
@@ -59,8 +56,6 @@ export class Gate {
   /** Since when every target is ready; undefined if a target is not ready. */
   #readySince: number | undefined
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
-  /** Caches `requests` (`watched`) until the targets need other requests, or a watch of a namespace is refused. */
-  #requests: { readonly needed: readonly WatchRequest[]; readonly watched: readonly WatchRequest[] } | undefined
 
   readonly #log = (entry: Omit<Entry, 'at'>): void => {
     const timed: Entry = { at: this.#now, ...entry }
@@ -86,7 +81,7 @@ export class Gate {
     this.store = new Store(willSync, this.#watched)
     this.#health = new ApiHealth(this.#watched, this.store)
     this.#afterReady = afterReady
-    const parts = { settings: this.#settings, store: this.store, health: this.#health }
+    const parts = { settings: this.#settings, store: this.store, health: this.#health, watched: this.#watched }
     this.#targets = new Targets(parts)
     const extendRule = (rule: Rule, target: Target) => afterReady?.extendRule(rule, target) ?? rule
     const clocks = { now: () => this.#now, timeoutAt: () => this.#timeoutAt }
@@ -112,21 +107,7 @@ export class Gate {
 
   /** The watches that the gate needs now. New objects may need more watches. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
-    const needed = this.#targets.requests
-    if (this.#requests?.needed !== needed) {
-      const found = this.#targets.all.filter(({ target }) => target.selector === undefined)
-      const namespaces = new Set(found.map(({ target }) => target.namespace ?? 'default'))
-      const events = [...namespaces].map((namespace) => ({ ...eventKind, namespace }))
-      const own = new Set(this.#targets.all.map(({ target }) => target.namespace))
-      const watched = consolidateRequests(
-        [...needed, ...events],
-        (wide) => this.#refusedNamespaceWatches.has(requestKey(wide)),
-        (namespace) => namespace !== undefined && !own.has(namespace),
-      )
-      this.#watched.add(watched)
-      this.#requests = { needed, watched }
-    }
-    return this.#requests.watched
+    return this.#targets.watches
   }
 
   /** The requests of `http-checks` to send to pods now or later. They may change after each event and deadline. */
@@ -441,11 +422,7 @@ export class Gate {
       this.#finish(deniedVerdict('unknown', { name: '', isAsked: true, wasReadable: true, message }))
       return
     }
-    if (isConsolidated(event, this.requests, this.#targets.requests)) {
-      this.#refusedNamespaceWatches.add(requestKey(event))
-      this.#requests = undefined
-      return
-    }
+    if (this.#targets.splitNamespaceWatch(event)) return
     const gated = this.#targets.all.find(
       ({ target }) => event.kind !== undefined && this.#watched.isReportAbout(event, watchRequestOf(target)),
     )

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isAccessDenied } from '../cluster/failures.ts'
-import type { Failure, WatchRequest } from '../cluster/feed.ts'
+import { type Failure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { type KubeObject, nameOf, type ObjectName } from '../cluster/objects.ts'
-import { isSupersetOf, type Store } from '../cluster/store.ts'
+import { isSupersetOf, type Store, type WatchedRequests } from '../cluster/store.ts'
 import { type Assessment, isOnlyWaiting } from '../lifecycle/assessment.ts'
 import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import { earliestMoment, latestMoment } from '../lifecycle/proof.ts'
@@ -23,11 +23,14 @@ import {
   verdictSoFar,
 } from './target-state.ts'
 import { isProblemOfTarget } from './timeline-entries.ts'
+import { consolidateRequests, eventKind } from './watch-requests.ts'
 
 export interface TargetParts {
   readonly settings: GateSettings
   readonly store: Store
   readonly health: ApiHealth
+  /** All watches since the start of the gate. */
+  readonly watched: WatchedRequests
 }
 
 /** The targets of a gate, what they wait for, and the watches that they need. */
@@ -37,8 +40,10 @@ export class Targets {
   readonly #byName = new Map<string, GatedTarget[]>()
   /** The time for which all targets must stay ready (input `hold`). Undefined until that time begins. */
   holding: Hold | undefined
-  /** Caches `requests` until a target is added or its watches change. */
-  #requests: readonly WatchRequest[] | undefined
+  /** Caches `watches` until a target is added, its watches change, or the watch of a namespace is refused. */
+  #watches: readonly WatchRequest[] | undefined
+  /** The watches of whole namespaces that the server refused. Watches of single objects replace them. */
+  readonly #refusedNamespaceWatches = new Set<string>()
 
   constructor(parts: TargetParts) {
     this.#parts = parts
@@ -79,7 +84,7 @@ export class Targets {
   }
 
   add(added: readonly GatedTarget[]): void {
-    this.#requests = undefined
+    this.#watches = undefined
     for (const gated of added) {
       this.#all.push(gated)
       const key = nameKey(gated.target)
@@ -90,7 +95,7 @@ export class Targets {
   setRequests(gated: GatedTarget, requests: Requests): void {
     if (isDeepStrictEqual(gated.requests, requests)) return
     gated.requests = requests
-    this.#requests = undefined
+    this.#watches = undefined
   }
 
   isOtherProgressing(gated: GatedTarget): boolean {
@@ -114,10 +119,38 @@ export class Targets {
     return this.#byName.get(nameKey(reference)) ?? []
   }
 
-  /** All watches of the targets, for every need. The same array while nothing changes. */
-  get requests(): readonly WatchRequest[] {
-    this.#requests ??= this.all.flatMap(({ requests }) => Object.values(requests).flat())
-    return this.#requests
+  /** The requests of the targets, for every need. */
+  get #requests(): readonly WatchRequest[] {
+    return this.all.flatMap(({ requests }) => Object.values(requests).flat())
+  }
+
+  /** The watches of the targets and of Events, combined for each namespace. The same array while nothing changes. */
+  get watches(): readonly WatchRequest[] {
+    if (this.#watches === undefined) {
+      const found = this.all.filter(({ target }) => target.selector === undefined)
+      const namespaces = new Set(found.map(({ target }) => target.namespace ?? 'default'))
+      const events = [...namespaces].map((namespace) => ({ ...eventKind, namespace }))
+      const own = new Set(this.all.map(({ target }) => target.namespace))
+      this.#watches = consolidateRequests(
+        [...this.#requests, ...events],
+        (wide) => this.#refusedNamespaceWatches.has(requestKey(wide)),
+        (namespace) => namespace !== undefined && !own.has(namespace),
+      )
+      this.#parts.watched.add(this.#watches)
+    }
+    return this.#watches
+  }
+
+  /** Watches single objects again if this refused watch of a namespace replaced their watches. False if it did not. */
+  splitNamespaceWatch(refused: Partial<WatchRequest>): boolean {
+    const key = requestKey(refused)
+    const isSame = (each: WatchRequest) => requestKey(each) === key
+    const needed = this.#requests
+    const replacesOthers = needed.some((each) => isSupersetOf(refused, each)) && !needed.some(isSame)
+    if (!replacesOthers || !this.watches.some(isSame)) return false
+    this.#refusedNamespaceWatches.add(key)
+    this.#watches = undefined
+    return true
   }
 
   /** Whether a request is only for warnings or undos. */

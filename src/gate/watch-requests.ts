@@ -1,6 +1,6 @@
 import { distinctRequests, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import { isSupersetOf, Store } from '../cluster/store.ts'
+import { Store } from '../cluster/store.ts'
 import { assess } from '../lifecycle/assess.ts'
 import { createGateTime } from '../lifecycle/proof.ts'
 import type { Rule } from '../lifecycle/rule.ts'
@@ -36,24 +36,6 @@ export function consolidateRequests(
 
 function namespaceWatch({ apiVersion, kind, namespace }: WatchRequest): WatchRequest {
   return { apiVersion, kind, namespace }
-}
-
-/**
- * Whether a request is the watch of a namespace that replaces watches of single objects.
- * @param watched the consolidated requests
- * @param needed the requests of the targets
- */
-export function isConsolidated(
-  request: Partial<WatchRequest>,
-  watched: readonly WatchRequest[],
-  needed: readonly WatchRequest[],
-): boolean {
-  const key = requestKey(request)
-  return (
-    watched.some((each) => requestKey(each) === key) &&
-    needed.some((each) => isSupersetOf(request, each)) &&
-    !needed.some((each) => requestKey(each) === key)
-  )
 }
 
 /** Finds the watches that a rule needs, by an assessment with an empty store. */
