@@ -170,7 +170,7 @@ export async function closeExtras(
 
 const extras: Readonly<Record<ExtraName, Extra>> = { 'commit-status': commitStatus, deployment, comment }
 
-type Request = (signal: AbortSignal) => Promise<void>
+type SendRequest = (signal: AbortSignal) => Promise<void>
 
 /**
  * Repeats a request after failures that may be temporary. Never rejects.
@@ -178,14 +178,14 @@ type Request = (signal: AbortSignal) => Promise<void>
  * @returns the last failure; undefined if the request has succeeded
  */
 async function retry(
-  request: Request,
+  send: SendRequest,
   clock: Clock,
   signal: AbortSignal,
   endsAt: number,
 ): Promise<GitHubFailure | undefined> {
   let refusals = 0
   for (let delayMs = firstUpdateRetryMs; ; delayMs *= 2) {
-    const failure = await sendWithin(outcomeTimeoutMs, request, clock, signal)
+    const failure = await sendWithin(outcomeTimeoutMs, send, clock, signal)
     if (failure === undefined) return undefined
     if (failure.type === 'forbidden') refusals++
     const mayPass = failure.type !== 'invalid' && refusals < maxGithubRefusals
@@ -198,7 +198,7 @@ async function retry(
 /** Returns the failure, if any. Never rejects. Ends at the signal or time limit, even if the request does not. */
 async function sendWithin(
   limitMs: number,
-  request: Request,
+  send: SendRequest,
   clock: Clock,
   ending: AbortSignal,
 ): Promise<GitHubFailure | undefined> {
@@ -207,7 +207,7 @@ async function sendWithin(
   const signal = AbortSignal.any([late.signal, ending])
   try {
     const isAnswered = await awaitUnlessAborted(
-      request(signal).then(() => true),
+      send(signal).then(() => true),
       signal,
     )
     if (!isAnswered) signal.throwIfAborted()
@@ -272,8 +272,8 @@ export class UpdateThrottle {
     if (record.outcome !== 'progressing') return
     const elapsedMs = startedAt - record.startedAt
     this.#earliest = startedAt + Math.max(updateIntervalMs, elapsedMs * intervalOfElapsed)
-    const request: Request = (signal) => this.#show(record, signal)
-    const failure = await sendWithin(updateTimeoutMs, request, this.#clock, this.#ending.signal)
+    const send: SendRequest = (signal) => this.#show(record, signal)
+    const failure = await sendWithin(updateTimeoutMs, send, this.#clock, this.#ending.signal)
     // A failed update is not retried: the next update shows a newer state. A lasting failure is reported at the
     // outcome.
     this.#earliest = Math.max(this.#earliest, this.#clock.now() + (failure?.retryAfterMs ?? 0))
