@@ -161,7 +161,7 @@ export async function closeExtras(
       const close = async (signal: AbortSignal) => {
         if (await extras[extra].close(closing, opened, signal)) log.onClosed(extra)
       }
-      const failure = await retry(close, clock, late.signal, endsAt)
+      const failure = await sendWithRetries(close, clock, late.signal, endsAt)
       if (failure !== undefined) log.onWarning(describeFailure(failure, extra))
     }),
   )
@@ -177,7 +177,7 @@ type SendRequest = (signal: AbortSignal) => Promise<void>
  * @param endsAt the latest time at which the signal is aborted, in milliseconds since the epoch
  * @returns the last failure; undefined if the request has succeeded
  */
-async function retry(
+async function sendWithRetries(
   send: SendRequest,
   clock: Clock,
   signal: AbortSignal,
@@ -260,7 +260,7 @@ export class UpdateThrottle {
     signal.addEventListener('abort', abort)
     await this.#updating
     signal.removeEventListener('abort', abort)
-    const failure = await retry((ending) => this.#show(record, ending), this.#clock, signal, endsAt)
+    const failure = await sendWithRetries((ending) => this.#show(record, ending), this.#clock, signal, endsAt)
     if (failure !== undefined) this.#onFailure(failure)
     return failure === undefined
   }

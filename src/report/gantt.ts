@@ -1,8 +1,7 @@
 import type { RunRecord, TargetRecord } from '../gate/run-record.ts'
-import { fullNames } from '../plan/target.ts'
 import { shortestDiagramMs } from '../thresholds.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
-import { urgency } from './headline.ts'
+import { namedTargets, urgency } from './headline.ts'
 import {
   commonTimelineStart,
   failedOrCurrentMilestone,
@@ -104,13 +103,13 @@ function barsOf(target: TargetRecord, { startedAt, finishedAt }: RunRecord, begi
   return bars
 }
 
-function chooseSections({ targets, finishedAt }: RunRecord): { target: TargetRecord; name: string }[] {
-  const names = fullNames(targets)
+function chooseSections(record: RunRecord): { target: TargetRecord; name: string }[] {
+  const { targets, finishedAt } = record
   const used = new Map<string, number>()
   const notReady = targets.filter(({ outcome }) => outcome !== 'ready').length
   const limit = targets.length > sectionLimit ? Math.min(notReady + slowestReady, sectionLimit) : sectionLimit
-  const chosen = targets
-    .map((target, index) => ({ target, index }))
+  const chosen = namedTargets(record)
+    .map((named, index) => ({ ...named, index }))
     .filter(({ target }) => !isReadyByExistence(target))
     .toSorted(
       (one, other) =>
@@ -120,8 +119,8 @@ function chooseSections({ targets, finishedAt }: RunRecord): { target: TargetRec
     .slice(0, limit)
   // If all targets are shown, they keep the order of the input.
   const ordered = targets.length > sectionLimit ? chosen : chosen.toSorted((one, other) => one.index - other.index)
-  return ordered.map(({ target, index }) => {
-    const name = mermaidName(names[index] ?? '', sectionNameLimit)
+  return ordered.map(({ target, name: full }) => {
+    const name = mermaidName(full, sectionNameLimit)
     const times = (used.get(name) ?? 0) + 1
     used.set(name, times)
     // Mermaid merges sections with the same name.
