@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { systemClock } from '../cluster/clock.ts'
-import { errorText, type Mistake, mapMistakes, throwMistakes, UserError } from '../errors.ts'
+import { errorText, mapMistakes, throwMistakes, UserError } from '../errors.ts'
 import { createVerdict } from '../gate/outcome.ts'
 import { type EndedRunRecord, emptyRecord } from '../gate/run-record.ts'
 import { readInputs } from '../inputs.ts'
@@ -8,7 +8,7 @@ import { LogPrinter, renderMergedLog } from '../report/log.ts'
 import { redactRecord } from '../report/redact-record.ts'
 import { gateRollout, runOnCluster } from '../run/start-run.ts'
 import type { Arguments } from './arguments.ts'
-import { inputValues, nameFlagInMistakes, runWithInputs } from './inputs.ts'
+import { inputValues, nameFlagInMistakes, openRecording, runWithInputs } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
@@ -124,16 +124,12 @@ async function replayFile(
   overrides: Readonly<Record<string, string>>,
   context: CommandContext,
 ): Promise<number> {
-  const { stdout, stderr, cancelled, secrets } = context
+  const { stdout, stderr, cancelled } = context
   const isJson = args.flags.has('json')
-  const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
-  const common = { purpose: 'gate', secrets, cancelled, warn, usesFlags: true } as const
-  // Loaded on use, so that other commands start faster.
-  const { RecordedRun } = await import('../run/recorded-run.ts')
   try {
     const print = (lines: readonly string[]) => printLines(stdout, lines)
     const log = isJson ? undefined : new LogPrinter(print, logStyle(stdout, args.flags, context))
-    const run = await RecordedRun.open({ ...common, overrides, reporter: log ?? {}, file })
+    const run = await openRecording({ file, purpose: 'gate', overrides, reporter: log ?? {} }, context)
     const record = await run.gateTargets()
     log?.end(record)
     if (isJson) printReport(stdout, record)
@@ -171,16 +167,13 @@ export async function merge(args: Arguments, context: CommandContext): Promise<n
   const isSummary = flags.has('summary')
   try {
     const { inputs, mistakes: invalid } = readInputs(inputValues(flags), 'merge')
-    const both: Mistake[] =
-      isJson && isSummary
-        ? [{ input: '--json', message: 'It cannot be combined with --summary. Keep one of them.' }]
-        : []
+    const all = [...invalid.map(nameFlagInMistakes(args)), ...mistakes]
+    if (isJson && isSummary)
+      all.push({ input: '--json', message: 'It cannot be combined with --summary. Keep one of them.' })
     const example = `${program} eu/report.json us/report.json`
-    const none: Mistake[] =
-      files.length === 0
-        ? [{ input: 'REPORT', message: `No report is named. Write one for each gate: ${example}` }]
-        : []
-    throwMistakes([...invalid.map(nameFlagInMistakes(args)), ...mistakes, ...both, ...none])
+    if (files.length === 0)
+      all.push({ input: 'REPORT', message: `No report is named. Write one for each gate: ${example}` })
+    throwMistakes(all)
     // Loaded on use, so that other commands start faster.
     const { readReportFiles } = await import('../report/report-files.ts')
     const { mergeReports } = await import('../report/merge-reports.ts')

@@ -11,10 +11,11 @@ import {
 } from '../plan/parse-references.ts'
 import { readFlagValues, readSelector } from '../plan/reference-flags.ts'
 import type { ParsedReferences, WaitFor } from '../plan/target.ts'
+import type { RecordedRun } from '../run/recorded-run.ts'
 import type { RunInputs } from '../run/run-plan.ts'
 import { checkInputs } from '../run/start-run.ts'
 import { type Arguments, inputFlags, referenceFlags } from './arguments.ts'
-import { type CommandContext, cancelledCode, connectionOptions, endWithMistakes } from './output.ts'
+import { type CommandContext, cancelledCode, connectionOptions, endWithMistakes, printMessage } from './output.ts'
 
 /* Reads the inputs and references of a command line. */
 
@@ -179,4 +180,14 @@ function argumentLine(words: readonly string[]): ReferenceLine {
 
 function textLines(text: string, input: string): ReferenceLine[] {
   return text === '' ? [] : splitReferenceLines(text.replace(/\r?\n$/, ''), input)
+}
+
+/** Opens a run on a recording. Its code is loaded on use, so that other commands start faster. */
+export async function openRecording(
+  options: Omit<Parameters<typeof RecordedRun.open>[0], 'secrets' | 'cancelled' | 'usesFlags' | 'warn'>,
+  { secrets, cancelled, stderr }: CommandContext,
+): Promise<RecordedRun> {
+  const warn = (line: number, text: string) => printMessage(stderr, `${options.file}, line ${line}: ${text}`)
+  const { RecordedRun } = await import('../run/recorded-run.ts')
+  return RecordedRun.open({ ...options, secrets, cancelled, usesFlags: true, warn })
 }

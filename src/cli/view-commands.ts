@@ -19,7 +19,7 @@ import { renderSingleCheck } from '../views/single-check.ts'
 import { Trace, type TraceState } from '../views/trace.ts'
 import { renderTrace } from '../views/trace-view.ts'
 import type { Arguments } from './arguments.ts'
-import { flagAsWritten, type InputOptions, inputValues, runWithInputs } from './inputs.ts'
+import { flagAsWritten, type InputOptions, inputValues, openRecording, runWithInputs } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
@@ -50,30 +50,19 @@ function showRun(
   show: (run: Run) => Promise<number>,
 ): Promise<number> {
   const { flags } = args
-  const { cancelled, secrets, stderr } = context
+  const { cancelled, stderr } = context
   const file = flags.get('recording')
   const all = [...mistakes]
   const atMs = readAtFlag(args, file !== undefined, all)
   return runWithInputs(args, context, { ...options, mistakes: all }, async (read) => {
-    const common = { purpose, cancelled, reporter: createWarningReporter(stderr) }
+    const reporter = createWarningReporter(stderr)
     if (file === undefined) {
-      const options = { ...read, ...connectionOptions(context), ...common, findReferences }
+      const options = { ...read, ...connectionOptions(context), purpose, cancelled, reporter, findReferences }
       return (await runOnCluster(options, show)) ?? cancelledCode
     }
-    // Loaded on use, so that other commands start faster.
-    const { RecordedRun } = await import('../run/recorded-run.ts')
     const { resources: _, manifests: _files, ...overrides } = inputValues(flags)
-    const run = await RecordedRun.open({
-      ...common,
-      file,
-      secrets,
-      usesFlags: true,
-      overrides,
-      references: read.references.references.length === 0 ? undefined : read.references,
-      atMs,
-      warn: (line, text) => printMessage(stderr, `${file}, line ${line}: ${text}`),
-    })
-    return show(run)
+    const references = read.references.references.length === 0 ? undefined : read.references
+    return show(await openRecording({ file, purpose, reporter, overrides, references, atMs }, context))
   })
 }
 

@@ -7,7 +7,6 @@ import { compareByImportance } from '../lifecycle/workloads/revision-pods.ts'
 import { classOf, messageOf } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { colored, dim, formatAge, type Line, line, type Mark, mark, titledLines, volatile } from './line.ts'
-import type { TracedObject } from './trace.ts'
 
 /* Renders a pod and its containers as lines of a view. */
 
@@ -78,16 +77,16 @@ function describeExit(pod: Pod): string | undefined {
 }
 
 /** The containers of a pod, in the order of their start, with state, restarts, last exit and probes. */
-export function containerLines(pod: Pod, traced: TracedObject): readonly Line[] {
-  const { containers } = traced.reader.podView(pod)
+export function containerLines(pod: Pod, reader: Reader): readonly Line[] {
+  const { containers } = reader.podView(pod)
   const width = Math.max(0, ...containers.map(({ container }) => container.name.length))
   return titledLines(
     'containers',
-    containers.flatMap((each) => [containerLine(each, width, traced), ...probeLines(each)]),
+    containers.flatMap((each) => [containerLine(each, width, reader), ...probeLines(each)]),
   )
 }
 
-function containerLine(podContainer: ContainerView, width: number, { reader }: TracedObject): Line {
+function containerLine(podContainer: ContainerView, width: number, reader: Reader): Line {
   const { container, status, isInit, startedAt } = podContainer
   const role = isInit ? '(init)' : container.restartPolicy === 'Always' ? '(sidecar)' : undefined
   const [as, state] = describeContainerState(podContainer)

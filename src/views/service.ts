@@ -11,26 +11,26 @@ import {
   type ServiceEndpoint,
   targetPortIn,
 } from '../lifecycle/network/endpoints.ts'
+import type { Reader } from '../lifecycle/reader.ts'
 import { podRequest } from '../lifecycle/selector.ts'
 import { counted, labelsText } from '../reasons/wording.ts'
-import { colored, dim, type Line, line, type Mark, mark, titledLines, volatile } from './line.ts'
+import { colored, dim, type Line, line, type Mark, mark, type Span, titledLines, volatile } from './line.ts'
 import { type PodSummary, summarizePod } from './pod.ts'
-import type { TracedObject } from './trace.ts'
 
 /* Renders a Service as lines of a view: its addresses, and which pods get its traffic. */
 
 /** The addresses of a Service, and which pods get its traffic, or why not. */
-export function serviceLines(service: Service, traced: TracedObject): readonly Line[] {
-  const reached = reachedPods(service, traced.reader)
+export function serviceLines(service: Service, reader: Reader): readonly Line[] {
+  const reached = reachedPods(service, reader)
   const pods = reached.pods.map(({ pod }) => pod)
   return [
     ...titledLines('reached at', addressLines(service, pods)),
-    ...(isExternalName(service) ? [] : titledLines('endpoints', endpointLines(service, reached, traced))),
+    ...(isExternalName(service) ? [] : titledLines('endpoints', endpointLines(service, reached, reader))),
   ]
 }
 
 /** The pods that match the selector of a Service now. */
-export function selectedPods(service: Service, { reader }: TracedObject): readonly Pod[] {
+export function selectedPods(service: Service, reader: Reader): readonly Pod[] {
   const pods = reader.listKnown(podRequest(service))
   return pods.filter((pod) => isPodSelected(service, pod))
 }
@@ -82,15 +82,15 @@ function formatTargetPort(port: ServicePort, pods: readonly Pod[]): string {
   return numbers.size === 0 ? `"${targetPort}"` : `${[...numbers].join(' or ')} (${targetPort})`
 }
 
-function endpointLines(service: Service, reached: ReachedPods, traced: TracedObject): readonly Line[] {
+function endpointLines(service: Service, reached: ReachedPods, reader: Reader): readonly Line[] {
   const { pods, endpoints } = reached
   const width = {
     name: Math.max(0, ...pods.map(({ pod }) => pod.metadata.name.length)),
     address: Math.max(0, ...pods.map((selected) => podAddress(selected).length)),
   }
   return [
-    ...selectorLines(service, reached, traced.reader.listKnown(podRequest(service)).length),
-    ...pods.map((selected) => podLine(service, selected, width, traced)),
+    ...selectorLines(service, reached, reader.listKnown(podRequest(service)).length),
+    ...pods.map((selected) => podLine(service, selected, width, reader)),
     ...endpoints
       .filter(({ endpoint }) => endpoint.targetRef?.kind !== 'Pod')
       .map((each) => line(4, mark('✓'), addressText(each), dim('· no pod of this selector'))),
@@ -104,7 +104,7 @@ function selectorLines(service: Service, { endpoints, pods }: ReachedPods, allPo
     const text = endpoints.length === 0 ? 'and no endpoints were created for it' : 'its endpoints are created by others'
     return [line(2, mark(endpoints.length === 0 ? '!' : '·'), 'no selector:', text)]
   }
-  const selector: Parameters<typeof line>[1] = { text: labels, style: 'bold' }
+  const selector: Span = { text: labels, style: 'bold' }
   if (pods.length === 0) {
     const { namespace = 'default' } = service.metadata
     const text = `matches none of ${counted(allPods, 'pod')} in ${namespace}`
@@ -141,11 +141,11 @@ function podLine(
   service: Service,
   selected: SelectedPod,
   width: { readonly name: number; readonly address: number },
-  traced: TracedObject,
+  reader: Reader,
 ): Line {
   const { pod } = selected
   const address = podAddress(selected)
-  const { mark: as, text, timeLeft } = podTraffic(service, selected, traced)
+  const { mark: as, text, timeLeft } = podTraffic(service, selected, reader)
   return line(
     4,
     mark(as),
@@ -157,7 +157,7 @@ function podLine(
 }
 
 /** Whether a pod gets the traffic of the Service that selects it, otherwise why not. */
-function podTraffic(service: Service, selected: SelectedPod, { reader }: TracedObject): PodSummary {
+function podTraffic(service: Service, selected: SelectedPod, reader: Reader): PodSummary {
   const { pod, endpoints } = selected
   const state = summarizePod(pod, reader)
   const isTerminating = pod.metadata.deletionTimestamp !== undefined

@@ -163,17 +163,17 @@ function milestoneLines({ object, assessment, reader }: TracedObject): readonly 
 }
 
 function dependentLines(traced: TracedObject): readonly Line[] {
-  const { object } = traced
-  if (isKind(object, '', 'Pod')) return containerLines(object, traced)
-  if (isKind(object, '', 'Service')) return serviceLines(object, traced)
+  const { object, reader } = traced
+  if (isKind(object, '', 'Pod')) return containerLines(object, reader)
+  if (isKind(object, '', 'Service')) return serviceLines(object, reader)
   return treeLines(traced)
 }
 
 /** The objects whose events are shown: the resource and what it owns; for a Service, its pods with a problem. */
 function objectsWithEvents(traced: TracedObject): readonly KubeObject[] {
-  const { object } = traced
+  const { object, reader } = traced
   const others = isKind(object, '', 'Service')
-    ? selectedPods(object, traced).filter((pod) => summarizePod(pod, traced.reader).mark !== '✓')
+    ? selectedPods(object, reader).filter((pod) => summarizePod(pod, reader).mark !== '✓')
     : descendants(object, traced)
   return [object, ...others]
 }
