@@ -54,8 +54,6 @@ export class LiveRun extends Run {
   readonly isLive = true
   readonly #source: LiveSource
   #drift: ManifestDrift | undefined
-  #logs: LiveLogs | undefined
-  #evidence: EvidenceReader | undefined
 
   constructor(source: LiveSource, plan: RunPlan) {
     super()
@@ -87,16 +85,6 @@ export class LiveRun extends Run {
     return true
   }
 
-  protected override onEntry(entry: Entry): void {
-    this.#report(entry)
-    this.#evidence?.onEntry(entry)
-  }
-
-  #report(entry: Entry): void {
-    if (this.#logs === undefined) this.output.onEntry(entry)
-    else this.#logs.showEntry(entry)
-  }
-
   follow(consumer: EventConsumer): Promise<void> {
     const { output } = this
     const { clock } = this.#options
@@ -104,34 +92,42 @@ export class LiveRun extends Run {
     return this.#run(new Follower(consumer, this.#cluster, clock, clock.now(), (event) => output.observe(event)))
   }
 
-  protected override async followGate(gate: Gate): Promise<void> {
+  override async runGate(): Promise<Gate> {
     const { purpose, inputs, clock, cancelled } = this.#options
     const { output, plan } = this
     const cluster = this.#cluster
+    let logs: LiveLogs | undefined
+    let evidence: EvidenceReader | undefined
+    const report = (entry: Entry) => (logs === undefined ? output.onEntry(entry) : logs.showEntry(entry))
+    const gate = this.createGate((entry) => {
+      report(entry)
+      evidence?.onEntry(entry)
+    })
+    output.onStart(() => gate.record(this.now()), plan.notices)
     const recording = await this.#openRecording()
+    this.#drift = purpose === 'gate' ? new ManifestDrift(plan, cluster.redactor) : undefined
     const onEvent = (event: FeedEvent) => {
       output.observe(event)
-      this.#evidence?.observe(event)
+      evidence?.observe(event)
       // The user cancels the command `record` to end it: unlike in a gate, this is no event of the recording.
       const isEnd = purpose === 'recording' && event.type === 'CANCEL'
       if (recording !== undefined && !isEnd) output.push(() => recording.write(event))
-      this.#reportDrift(event, gate)
+      this.#reportDrift(event, gate, report)
     }
     const onUpdate = () => {
       checker?.update(gate.questions)
-      this.#logs?.update()
+      logs?.update()
     }
     const follower = new Follower(gate, cluster, clock, clock.now(), onEvent, onUpdate)
     const observe = (observation: Observation) => follower.observe(observation)
     const checker = await this.#openChecker(observe)
-    this.#drift = purpose === 'gate' ? new ManifestDrift(plan, cluster.redactor) : undefined
-    this.#logs = await this.#openLogs(gate)
-    this.#evidence = new EvidenceReader(gate, cluster, observe, inputs.logLines)
+    logs = await this.#openLogs(gate)
+    evidence = new EvidenceReader(gate, cluster, observe, inputs.logLines)
     const finish = async () => {
       checker?.close()
       // The runner soon kills a cancelled job.
       const limitMs = cancelled.aborted ? evidenceFinishWhenCancelledMs : evidenceFinishMs
-      await Promise.all([this.#evidence?.finish(clock, limitMs), this.#logs?.finish()])
+      await Promise.all([evidence?.finish(clock, limitMs), logs?.finish()])
     }
     output.follow(() => gate.requests)
     try {
@@ -139,11 +135,12 @@ export class LiveRun extends Run {
       await this.#run(follower, finish)
     } finally {
       checker?.close()
-      this.#logs?.close()
+      logs?.close()
       // A recording that cannot be written does not change the verdict.
       await recording?.end(this.now()).catch((error) => this.#reportUnwritten(error))
       output.flush()
     }
+    return gate
   }
 
   /**
@@ -168,10 +165,10 @@ export class LiveRun extends Run {
   }
 
   /** Reports how the object of an event differs from its manifest. */
-  #reportDrift(event: FeedEvent, gate: Gate): void {
+  #reportDrift(event: FeedEvent, gate: Gate, report: (entry: Entry) => void): void {
     if ('object' in event && gate.isAwaitingChange(event.object)) return
     for (const { entry, warning } of this.#drift?.observe(event) ?? []) {
-      if (warning === undefined) this.#report(entry)
+      if (warning === undefined) report(entry)
       else this.output.onWarning(warning.text, warning.source)
     }
   }

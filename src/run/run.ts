@@ -24,27 +24,17 @@ export abstract class Run {
   /** Passes the events to a consumer until the consumer is over, or the run is cancelled. */
   abstract follow(consumer: EventConsumer): Promise<void>
 
-  /** Passes the events to a gate. A live run overrides this, to read evidence and logs too. */
-  protected followGate(gate: Gate): Promise<void> {
-    return this.follow(gate)
-  }
-
-  /** Called with every timeline entry of the gate. */
-  protected onEntry(entry: Entry): void {
-    this.output.onEntry(entry)
-  }
-
   /** The record of the gate. A live run adds how objects differ from their manifests. */
   protected recordOf(gate: Gate): JudgedRunRecord {
     return gate.record()
   }
 
-  /** Runs a gate until it is over, and prints its entries. */
+  /** Runs a gate until it is over, and prints its entries. A live run overrides this, to read evidence and logs too. */
   async runGate(): Promise<Gate> {
     const { plan, output } = this
-    const gate = this.createGate((entry) => this.onEntry(entry))
+    const gate = this.createGate(output.onEntry)
     output.onStart(() => gate.record(this.now()), plan.notices)
-    await this.followGate(gate)
+    await this.follow(gate)
     return gate
   }
 
