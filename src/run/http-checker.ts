@@ -46,8 +46,8 @@ interface CheckerOptions {
 export class HttpChecker {
   readonly #options: CheckerOptions
   readonly #slots = new Semaphore(maxConcurrentQuestions)
-  /** The open questions, which wait or are sent. By `questionKey`. */
-  readonly #open = new Map<string, AbortController>()
+  /** Aborts the questions that wait or are sent. By `questionKey`. */
+  readonly #openQuestions = new Map<string, AbortController>()
   /** Since when the API server refuses access (403); undefined after an answer. */
   #refusedSince: number | undefined
   #hasWarned = false
@@ -59,16 +59,16 @@ export class HttpChecker {
   /** Replaces the list of questions: sends each new question when it is due, and aborts those that are gone. */
   update(questions: readonly Question[]): void {
     const wanted = new Map(questions.map((question) => [questionKey(question), question]))
-    for (const [key, controller] of this.#open) {
+    for (const [key, controller] of this.#openQuestions) {
       if (wanted.has(key)) continue
       controller.abort()
-      this.#open.delete(key)
+      this.#openQuestions.delete(key)
     }
-    for (const [key, question] of [...wanted].toSorted(([, a], [, b]) => a.at - b.at)) {
-      if (this.#open.has(key)) continue
+    const added = [...wanted].filter(([key]) => !this.#openQuestions.has(key))
+    for (const [key, question] of added.toSorted(([, a], [, b]) => a.at - b.at)) {
       const controller = new AbortController()
-      this.#open.set(key, controller)
-      void this.#ask(question, key, controller.signal)
+      this.#openQuestions.set(key, controller)
+      void this.#sendUntilAnswered(question, key, controller.signal)
     }
   }
 
@@ -78,7 +78,7 @@ export class HttpChecker {
   }
 
   /** Sends a request when it is due, and again after `questionRetryMs` while it has no result. */
-  async #ask(question: Question, key: string, signal: AbortSignal): Promise<void> {
+  async #sendUntilAnswered(question: Question, key: string, signal: AbortSignal): Promise<void> {
     const { clock, observe } = this.#options
     let waitMs = question.at - clock.now()
     let observation: Observation | undefined
@@ -90,7 +90,7 @@ export class HttpChecker {
       if (signal.aborted) return
       waitMs = questionRetryMs
     }
-    this.#open.delete(key)
+    this.#openQuestions.delete(key)
     observe(observation)
   }
 

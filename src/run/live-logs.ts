@@ -142,9 +142,9 @@ export class LiveLogs {
       for (const { container, status } of containersOf(pod)) {
         const run = latestRun(status)
         const key = `${target} ${uid} ${container.name}`
-        const known = this.#streams.get(key)
-        if (run !== undefined) known?.log.update(run)
-        if (known !== undefined || (run === undefined && !withUnstarted)) continue
+        const stream = this.#streams.get(key)
+        if (run !== undefined) stream?.log.update(run)
+        if (stream !== undefined || (run === undefined && !withUnstarted)) continue
         this.#streams.set(key, this.#openStream(target, { namespace, pod: name, container: container.name }, run))
       }
     }

@@ -111,12 +111,12 @@ export class ChangesView extends View {
       this.#unknown.delete(key)
     } else this.#report(event)
     const isFirstList = 'object' in event && this.#store.listState(nameOf(event.object)) !== 'complete'
-    for (const each of this.#store.apply(event))
-      for (const change of this.#changes(each, event.at, isFirstList)) this.#listener.onChange(change)
+    const changes = this.#store.apply(event).flatMap((change) => this.#followedChanges(change, event.at, isFirstList))
+    for (const change of changes) this.#listener.onChange(change)
   }
 
   /** Empty if the followed part has not changed. */
-  #changes({ before, after }: StoreChange, at: number, isFirstList: boolean): readonly ObjectChange[] {
+  #followedChanges({ before, after }: StoreChange, at: number, isFirstList: boolean): readonly ObjectChange[] {
     const object = after ?? before
     const from = before === undefined ? undefined : followedPart(before, this.#part)
     const to = after === undefined ? undefined : followedPart(after, this.#part)
