@@ -29,18 +29,8 @@ export type Change =
   | { readonly before?: KubeObject; readonly after: KubeObject }
   | { readonly before: KubeObject; readonly after?: undefined }
 
-/** The Kubernetes Events about one object: by name, and sorted by their last occurrence. */
-interface EventsAbout {
-  readonly byName: Map<string, EventObject>
-  sorted: readonly EventObject[]
-}
-
 /** Shared by all objects without Events. Callers compare arrays by identity to find changes. */
 const noEvents: readonly EventObject[] = []
-
-function createEventsAbout(): EventsAbout {
-  return { byName: new Map(), sorted: noEvents }
-}
 
 /**
  * Stores the last known state of every object, and the Events about each object. The content depends only on the events
@@ -51,8 +41,8 @@ export class Store {
   readonly #byUid = new Map<string, KubeObject>()
   readonly #owned = new Map<string, Map<string, KubeObject>>()
   readonly #byKind = new Map<string, Map<string, KubeObject>>()
-  /** The Events about each object, by the uid and by the name of the object. */
-  readonly #events = new Map<string, EventsAbout>()
+  /** The Events about each object, by the uid and by the name of the object, sorted by their last occurrence. */
+  readonly #events = new Map<string, readonly EventObject[]>()
   /** The last state of each deleted object, by name. Used to ignore late events about older versions of the object. */
   readonly #deleted = new Map<string, KubeObject>()
   /** The requests whose lists are complete. Grouped by kind and namespace, so that a search is fast. */
@@ -166,7 +156,7 @@ export class Store {
   eventsOf(object: KubeObject): readonly EventObject[] {
     const { uid, namespace } = object.metadata
     const key = uid === undefined ? subjectKey(nameOf(object)) : uidKey(uid, namespace)
-    return this.#events.get(key)?.sorted ?? noEvents
+    return this.#events.get(key) ?? noEvents
   }
 
   /** The end of a container's log; undefined if the log was not read. */
@@ -297,13 +287,10 @@ export class Store {
     const { uid, kind = '', namespace = event.metadata.namespace, name = '' } = event.involvedObject ?? {}
     const subject = subjectKey({ kind, name, namespace })
     const keys = uid === undefined ? [subject] : [uidKey(uid, event.involvedObject?.namespace), subject]
-    const [before] = keys.map((key) => this.#events.get(key)?.byName.get(event.metadata.name))
+    const [key = subject] = keys
+    const before = this.#events.get(key)?.find(({ metadata }) => metadata.name === event.metadata.name)
     if (before !== undefined && isOutdated(event, before)) return []
-    for (const key of keys) {
-      const events = this.#events.get(key) ?? createEventsAbout()
-      this.#events.set(key, events)
-      insertSorted(events, event)
-    }
+    for (const each of keys) this.#events.set(each, withEvent(this.#events.get(each) ?? noEvents, event))
     return [{ before, after: event }]
   }
 
@@ -375,16 +362,11 @@ export class WatchedRequests {
   }
 }
 
-/** Inserts an Event by its last occurrence, after Events with the same time. Replaces an older version of the Event. */
-function insertSorted(events: EventsAbout, event: EventObject): void {
-  const { byName, sorted } = events
-  const before = byName.get(event.metadata.name)
-  const others = before === undefined ? sorted : sorted.filter((each) => each !== before)
-  byName.set(event.metadata.name, event)
+/** The Events with one more, by its last occurrence, after Events with the same time. Replaces its older version. */
+function withEvent(events: readonly EventObject[], event: EventObject): readonly EventObject[] {
+  const others = events.filter(({ metadata }) => metadata.name !== event.metadata.name)
   const place = others.findLastIndex((other) => compareLastOccurrence(event, other) >= 0) + 1
-  const all = others.toSpliced(place, 0, event)
-  for (const { metadata } of all.slice(0, -maxEventsOfObject)) byName.delete(metadata.name)
-  events.sorted = all.slice(-maxEventsOfObject)
+  return others.toSpliced(place, 0, event).slice(-maxEventsOfObject)
 }
 
 /** Removes what a component writes before the message of an Event that combines several (client-go, tools/record). */
