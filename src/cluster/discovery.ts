@@ -26,15 +26,15 @@ const accept = [
  * the server is older than Kubernetes 1.27.
  */
 export async function discover(client: Client): Promise<Discovery> {
-  const [core, groups] = await Promise.all(
-    ['/api', '/apis'].map(async (path) =>
-      parseDiscovery(path, (await client.requestJson(path, { accept })) as DiscoveryAnswer),
-    ),
-  )
-  return {
-    resources: [...(core?.resources ?? []), ...(groups?.resources ?? [])],
-    stale: [...(core?.stale ?? []), ...(groups?.stale ?? [])],
-  }
+  const groups = await Promise.all(['/api', '/apis'].map((path) => readGroups(client, path)))
+  return readResources(groups.flat())
+}
+
+async function readGroups(client: Client, path: string): Promise<readonly AggregatedGroup[]> {
+  const answer = (await client.requestJson(path, { accept })) as DiscoveryAnswer | null
+  if (Array.isArray(answer?.items)) return answer.items
+  const message = `the server answered ${path} without aggregated discovery, which Kubernetes 1.27 and newer have`
+  throw new ConnectionError('EBADMSG', message)
 }
 
 /** The version of the API server, such as `v1.34.4`; undefined if `/version` cannot be read. */
@@ -75,13 +75,7 @@ interface AggregatedResource {
   readonly subresources?: readonly { readonly subresource: string }[]
 }
 
-function parseDiscovery(path: string, answer: DiscoveryAnswer | null): Discovery {
-  if (Array.isArray(answer?.items)) return readAggregatedGroups(answer.items)
-  const message = `the server answered ${path} without aggregated discovery, which Kubernetes 1.27 and newer have`
-  throw new ConnectionError('EBADMSG', message)
-}
-
-function readAggregatedGroups(groups: readonly AggregatedGroup[]): Discovery {
+function readResources(groups: readonly AggregatedGroup[]): Discovery {
   const resources: ApiResource[] = []
   const stale: string[] = []
   for (const each of groups) {
