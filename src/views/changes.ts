@@ -90,7 +90,7 @@ export class ChangesView extends View {
     source: Pick<ViewSource, 'now'>,
     gate?: Gate,
   ) {
-    super(source.now())
+    super(source)
     this.#targets = new Map(targets.map((target) => [nameKey(target), target]))
     this.#watches = consolidateRequests(targets.map(watchRequestOf))
     this.#part = part

@@ -59,7 +59,7 @@ export class Trace extends View {
 
   /** @param draw draws a state; returns true to end the view */
   constructor(target: Target, settings: GateSettings, source: ViewSource, draw: (state: TraceState) => boolean) {
-    super(source.now())
+    super(source)
     this.#target = target
     this.#settings = settings
     this.#draw = draw

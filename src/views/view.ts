@@ -22,12 +22,13 @@ export interface ViewSource {
 
 /** Shows the events of a live or recorded run. It is drawn soon after each change, and every second. */
 export abstract class View implements EventConsumer {
+  readonly #source: Pick<ViewSource, 'now'>
   #drawAt: number
   #isOver = false
 
-  /** @param now the time of the first drawing */
-  constructor(now: number) {
-    this.#drawAt = now
+  constructor(source: Pick<ViewSource, 'now'>) {
+    this.#source = source
+    this.#drawAt = source.now()
   }
 
   abstract readonly requests: readonly WatchRequest[]
@@ -53,7 +54,9 @@ export abstract class View implements EventConsumer {
     return this.#drawAt
   }
 
-  advance(now: number): void {
+  /** Draws once, for the present time, even if many deadlines were missed: the machine may have been suspended. */
+  advance(): void {
+    const now = this.#source.now()
     this.#isOver = this.draw(now)
     this.#drawAt = now + tickMs
   }

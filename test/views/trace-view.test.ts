@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { openDrawing } from '../../src/cli/view-commands.ts'
-import { added, modified } from '../kit/gate.ts'
+import { Trace } from '../../src/views/trace.ts'
+import { added, createSettings, modified } from '../kit/gate.ts'
 import { make, moment, podIs } from '../kit/objects.ts'
 import { createTarget, createTrace } from '../kit/trace.ts'
 
@@ -56,4 +57,14 @@ describe('a view on a terminal', () => {
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(60)
     expect(height).toBeLessThan(20)
   })
+})
+
+test('a view is drawn once after a suspension of the machine, for the present time', () => {
+  const drawn: number[] = []
+  const clock = { seconds: 0 }
+  const source = { now: () => moment(clock.seconds), isLive: true, willSync: () => true }
+  const trace = new Trace(target, createSettings(), source, ({ now }) => drawn.push(now) === 0)
+  clock.seconds = 3600
+  while (trace.nextDeadline() <= moment(3600)) trace.advance()
+  expect(drawn).toEqual([moment(3600)])
 })
