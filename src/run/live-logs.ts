@@ -168,9 +168,9 @@ export class LiveLogs {
       slots: this.#slots,
       onFailure: (error: unknown) => this.#warnUnreadable(ref, error),
     }
-    const log = new ContainerLog(options, run)
+    // Checked before the log takes a slot itself: it may be the last free one.
     if (this.#slots.isFull) this.#warn('slots', allSlotsTaken)
-    return { target, log }
+    return { target, log: new ContainerLog(options, run) }
   }
 
   #warnUnreadable({ namespace, pod, container }: ContainerRef, error: unknown): void {

@@ -114,6 +114,12 @@ test('at most 20 logs are read at a time, with one warning: the next one follows
   expect(await newOutput()).toEqual(['pod-20 app: hello'])
 })
 
+test('if no log has to wait for another, there is no warning', async () => {
+  const { update, newOutput } = start()
+  await update(...Array.from({ length: 20 }, (_, index) => podOf(`pod-${index}`)))
+  expect(await newOutput()).toEqual([])
+})
+
 test('forbidden logs are warned about once, with the permission that they need', async () => {
   const { kubelet, update, newOutput } = start()
   for (const name of ['x/app', 'y/app']) kubelet(name).refuse(new ApiError(403, 'forbidden'))
