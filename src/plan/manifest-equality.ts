@@ -259,6 +259,8 @@ class Comparison {
     const isInAtomicList = path.some((step) => typeof step === 'number')
     const isOwned = this.#isOwned(toPointer([...path, name]))
     if (this.#isCustom) return !isInAtomicList && isOwned
+    // The server never adds properties to a schema, but a property may have the name of a field that the server adds.
+    if (path.at(-1) === 'properties' && this.#isSchema(path)) return isInAtomicList || isOwned
     // Only the live variable has a source. If the manifest's variable has no value either, an apply added the source.
     if (path.at(-2) === 'env' && name === 'valueFrom') return (ours['value'] ?? '') === ''
     return (isInAtomicList || isOwned) && !isDefault(name, live[name], live, path)
@@ -486,9 +488,11 @@ function writerOfMostFields(ours: readonly string[], writers: readonly ManagedFi
   const [latest] = replaced
   const whole = latest && { ...latest, ownedFields: replaced.flatMap(({ ownedFields = [] }) => ownedFields) }
   const candidates = [...(whole ? [whole] : []), ...writers.filter((each) => !isReplaced(each))].map((writer) => {
-    return { writer, count: ours.filter(createOwnershipTest(writer.ownedFields ?? [])).length }
+    const { ownedFields = [] } = writer
+    return { writer, count: ours.filter(createOwnershipTest(ownedFields)).length, ownedCount: ownedFields.length }
   })
-  return candidates.toSorted((a, b) => b.count - a.count)[0]?.writer
+  // Of two such writers, the one that owns more fields may have removed some.
+  return candidates.toSorted((a, b) => b.count - a.count || b.ownedCount - a.ownedCount)[0]?.writer
 }
 
 /** Compares the hashes of the fields in the manifest and in `last-applied-configuration`, by their pointers. */

@@ -74,6 +74,20 @@ describe('an object of Kubernetes', () => {
   )
 })
 
+it('a definition differs if its manifest lacks an applied property, whatever the name of the property', () => {
+  const definition = (properties: Fields) => ({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'a' },
+    spec: { versions: [{ name: 'v1', schema: { openAPIV3Schema: { type: 'object', properties } } }] },
+  })
+  const type = { type: 'object' }
+  const live = definition({ limits: type, requests: type, nodePort: type, size: type }) as unknown as KubeObject
+  const found = findDifferences(definition({ limits: type }) as ManifestObject, live, ['/spec/versions'])
+  const names = found.map(({ path }) => path.at(-1))
+  expect(names).toEqual(['requests', 'nodePort', 'size'])
+})
+
 it.each(rows<[string, string, string, Fields, Fields]>(data, 'an object of Kubernetes equals its manifest'))(
   'an object of Kubernetes equals its manifest %s',
   (_, apiVersion, kind, ours, theirs) => expect(inKind(apiVersion, kind)(ours, theirs)).toEqual([]),
@@ -208,6 +222,12 @@ describe('the last-applied annotation or the managed fields', () => {
     expect(compare(file({ image: 'app:v1' }), live)).toEqual([
       'spec.template.spec.containers[app].env is set, and not in the file',
     ])
+  })
+
+  it('of several server-side applies that own all fields of the file show the removed fields of each', () => {
+    const [some, all] = [owned('ci', { 'f:image': {} }), owned('argocd-controller', { 'f:image': {}, ...env })]
+    for (const live of [serverSide(some, all), serverSide(all, some)])
+      expect(compare(file({ image: 'app:v1' }), live)).toHaveLength(1)
   })
 
   const created = (spec: Fields, manager = 'kubectl-create') =>
