@@ -3,7 +3,7 @@ import { jest } from '@jest/globals'
 import type { Clock } from '../../src/cluster/clock.ts'
 
 // A test on such a clock that takes longer waits for what never comes.
-jest.setTimeout(5_000)
+jest.setTimeout(20_000)
 
 interface Timer {
   readonly at: number
