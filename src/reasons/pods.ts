@@ -68,7 +68,8 @@ export interface PodDetails {
   readonly 'volume-not-mounted': { readonly volume?: string; readonly message: string; readonly isInUse?: boolean }
   readonly 'devices-not-prepared': { readonly message: string }
   /** `handler`: the handler of the pod's RuntimeClass, if the container runtime of the node lacks it. */
-  readonly 'sandbox-failed': { readonly message: string; readonly handler?: string }
+  /** `isOfRuntime`: the kubelet or the container runtime failed, not the network. */
+  readonly 'sandbox-failed': { readonly message: string; readonly handler?: string; readonly isOfRuntime?: boolean }
   /** The readiness gates that are not True. Their controllers may report no reason and message. */
   readonly 'readiness-gate-pending': { readonly gates: readonly (PodReport & { readonly type: string })[] }
   readonly 'node-unresponsive': { readonly node: string; readonly state: NodeState }
@@ -128,12 +129,14 @@ export const podReasons: ReasonFamily<PodDetails> = {
     class: 'slow',
     isOutsideTemplate: true,
     title: 'the pod sandbox could not be created',
-    sentence: ({ message, handler }) =>
-      clause(`no ${handler === undefined ? 'network sandbox' : 'sandbox'}: ${message}`),
-    hint: ({ handler }, { describePod }) =>
-      handler === undefined
-        ? `The node cannot set up the pod's network: look at the network plugin on that node. Its events: ${describePod}.`
-        : `The container runtime of the node has no handler ${handler}: correct runtimeClassName, or run the pod on nodes that have it.`,
+    sentence: ({ message, handler, isOfRuntime }) =>
+      clause(`no ${handler === undefined && !isOfRuntime ? 'network sandbox' : 'sandbox'}: ${message}`),
+    hint: ({ handler, isOfRuntime }, { describePod }) =>
+      isOfRuntime
+        ? `Look at the kubelet and the container runtime on the node of the pod. The events of the pod: ${describePod}.`
+        : handler === undefined
+          ? `The node cannot set up the pod's network: look at the network plugin on that node. Its events: ${describePod}.`
+          : `The container runtime of the node has no handler ${handler}: correct runtimeClassName, or run the pod on nodes that have it.`,
     isOfNode: true,
   },
   'readiness-gate-pending': {

@@ -94,7 +94,7 @@ export function createPodView(
       settled: readySince === undefined ? undefined : Math.max(readySince, settledAt),
     },
     runningStep: runningStep(containers),
-    setupFailure: latestSetupFailure(events, time),
+    setupFailure: latestSetupFailure(pod, events, time),
     hasContainers: events.some((event) => containerOfEvent(event) !== undefined),
     schedulingFailure: events.findLast(({ reason }) => reason === 'FailedScheduling')?.message,
     claimFailure: events.findLast(({ reason }) => reason === 'FailedResourceClaimCreation')?.message,

@@ -8,7 +8,7 @@ import {
   type Pod,
 } from '../../cluster/objects.ts'
 import { buildProblem, type Problem, traitsOf } from '../../reasons/reasons.ts'
-import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
+import { firstJobBackOffMs, longStepMs, maxApplyAgeMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { trueCondition } from '../conditions.ts'
 import type { PodView } from '../pod-view.ts'
@@ -50,9 +50,10 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
   const owned = reader.listKnownOwned(metadata.uid, 'Pod')
   const failedPods = reader.endedPods(metadata.uid, 'Failed')
   const pods = withoutDuplicates([...failedPods, ...owned])
-  const isComplete = trueCondition(job, 'Complete') !== undefined
-  const ended = jobFailureProblem(job, pods, reader)
-  const isOver = isComplete || ended !== undefined
+  const isReplaced = isReplacedByApply(job, reader)
+  const isComplete = !isReplaced && trueCondition(job, 'Complete') !== undefined
+  const ended = isReplaced ? undefined : jobFailureProblem(job, pods, reader)
+  const isOver = isReplaced || isComplete || ended !== undefined
   // Once the Job has ended, its end explains its failed pods. Until then, all pods that failed since its start count.
   const state =
     reader.listState(podRequest(job)) === 'complete'
@@ -86,6 +87,13 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
     completed: isComplete && metadata.deletionTimestamp === undefined,
     pods: classifyPods(withoutDuplicates([...owned, ...reader.endedPods(metadata.uid, 'Succeeded')]), () => 'new'),
   }
+}
+
+/** Whether the apply replaces this Job: it was terminating at first sight, and its end predates the apply. */
+function isReplacedByApply(job: Job, { history, startedAt, time }: Reader): boolean {
+  const end = trueCondition(job, 'Complete') ?? trueCondition(job, 'Failed')
+  const endedAt = time(end?.lastTransitionTime) ?? Infinity
+  return history.first.metadata.deletionTimestamp !== undefined && endedAt < startedAt - maxApplyAgeMs
 }
 
 /** What delays a Job: it is suspended, a container prevents the end of a pod, or terminating pods are not removed. */

@@ -142,8 +142,7 @@ function probeAnswer(failure: string): ProbeAnswer | undefined {
 /**
  * The missing Secret or ConfigMap in a message about an environment variable (pkg/kubelet/kubelet_pods.go) or a volume
  * (pkg/volume/{secret,configmap,projected}); undefined for other messages. The driver of a volume may quote the API
- * server, which writes the plural. `not registered` only means that the kubelet's cache is not filled yet. Objects of
- * the Secrets Store driver are not in the cluster.
+ * server, which writes the plural. Objects of the Secrets Store driver are not in the cluster.
  */
 export function missingObject(message: string): MissingObject | undefined {
   if (/failed to mount secrets store objects/i.test(message)) return undefined
@@ -179,6 +178,11 @@ export function missingVolumeObject(message: string, { spec }: Pod): MissingObje
   const [, volumeName] = /\bvolume "([^"]+)"/.exec(message) ?? []
   const volume = spec?.volumes?.find((each) => each.name === volumeName)
   return { ...missing, name: missing.kind === 'secret' ? volume?.secret?.secretName : volume?.configMap?.name }
+}
+
+/** Whether a mount only waits for the kubelet's cache of Secrets and ConfigMaps, which is filled soon. */
+export function isCacheNotFilled(message: string): boolean {
+  return /\bobject "[^"]*"\/"[^"]*" not registered/.test(message)
 }
 
 /** Splits a message about a mount: `MountVolume.SetUp failed for volume "v" : secret "nope" not found`. */

@@ -1,6 +1,7 @@
 import { type EventObject, firstOccurrence, lastOccurrence, type Pod } from '../../cluster/objects.ts'
 import type { ContainerView, PodContainer, ScaleUp, SetupFailure } from '../pod-view.ts'
 import { earliestMoment, type GateTime, latestMoment } from '../proof.ts'
+import { isCacheNotFilled } from './kubelet-messages.ts'
 import { eventCount, findCondition, hasStarted } from './pod-fields.ts'
 
 /*
@@ -62,32 +63,48 @@ const setupFailures: ReadonlySet<string> = new Set([
   'FailedAttachVolume',
   'FailedMapVolume',
   'FailedPrepareDynamicResources',
+  'FailedCreatePodContainer',
   'FailedCreatePodSandBox',
+  'FailedPodSandBoxStatus',
   'NetworkNotReady',
 ])
 
 /** The latest failed step of a pod's setup, before its containers exist. */
 export function latestSetupFailure(
+  pod: Pod,
   podEvents: readonly EventObject[],
   time: GateTime['time'],
 ): SetupFailure | undefined {
   const failures = podEvents.filter(
-    (event, index) => setupFailures.has(event.reason ?? '') && !isAttachedSince(event, podEvents.slice(index + 1)),
+    (event, index) => setupFailures.has(event.reason ?? '') && !isSolvedSince(event, podEvents.slice(index + 1), pod),
   )
   // An old kubelet lists the unmounted volumes every two minutes. An earlier Event contains the cause.
-  const last =
-    failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
+  const isCause = ({ message = '' }: EventObject) => !unmountedVolumes.test(message) && !isCacheNotFilled(message)
+  const last = failures.findLast(isCause) ?? failures.at(-1)
   if (last === undefined) return undefined
   const { reason, message } = last
   const [firstAt, lastAt] = [time(firstOccurrence(last)), time(lastOccurrence(last))]
   return { reason: reason ?? '', message: message ?? '', count: eventCount(last), first: firstAt, last: lastAt }
 }
 
-/** Whether a volume has been attached since this failure. */
-function isAttachedSince({ reason, message }: EventObject, later: readonly EventObject[]): boolean {
-  const [, volume = '""'] = / for volume ("[^"]+")/.exec(message ?? '') ?? []
-  const isSuccess = (event: EventObject) => event.reason === 'SuccessfulAttachVolume' && event.message?.includes(volume)
-  return reason === 'FailedAttachVolume' && later.some(isSuccess)
+/** The kubelet's list of the volumes of a pod that are not mounted yet, by their names in the pod. */
+const unmountedVolumes = /^Unable to attach or mount volumes: unmounted volumes=\[([^\]]*)\]/
+
+/**
+ * Whether the volume of this failure has been attached or mounted since. The failure of a claim contains the name of
+ * its PersistentVolume, so a list of unmounted volumes says nothing about it.
+ */
+function isSolvedSince({ reason, message }: EventObject, later: readonly EventObject[], { spec }: Pod): boolean {
+  const [, name = ''] = / for volume "([^"]+)"/.exec(message ?? '') ?? []
+  const isInPod = spec?.volumes?.some((volume) => volume.name === name) === true
+  const isAttached = (event: EventObject) =>
+    event.reason === 'SuccessfulAttachVolume' && event.message?.includes(`"${name}"`)
+  const isMounted = (event: EventObject) =>
+    unmountedVolumes
+      .exec(event.message ?? '')?.[1]
+      ?.split(' ')
+      .includes(name) === false
+  return (reason === 'FailedAttachVolume' && later.some(isAttached)) || (isInPod && later.some(isMounted))
 }
 
 /** Messages of Karpenter's refusals: their reason `FailedScheduling` is the same as the scheduler's. */

@@ -1,7 +1,7 @@
 import { cachePerObject, lastOccurrence, type Pod } from '../../cluster/objects.ts'
 import type { NodeState, SchedulingCause } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
+import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs, statusLagMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
 import { unboundClaimOfPod } from '../platform/pvc.ts'
 import type { PodView } from '../pod-view.ts'
@@ -10,7 +10,13 @@ import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { objectProblemFields } from '../status-problems.ts'
 import { isProvenMissing } from './container-problems.ts'
-import { deviceError, missingVolumeObject, mountFailure, sandboxErrorDetail } from './kubelet-messages.ts'
+import {
+  deviceError,
+  isCacheNotFilled,
+  missingVolumeObject,
+  mountFailure,
+  sandboxErrorDetail,
+} from './kubelet-messages.ts'
 import { findCondition, hasStarted, isReadyByCondition } from './pod-fields.ts'
 import { schedulingCauses } from './scheduler-messages.ts'
 
@@ -188,7 +194,13 @@ function readinessGateProblem({ pod }: PodView, { now, time }: Reader): Problem 
   return { ...objectProblemFields(pod, since), reason: 'readiness-gate-pending', detail: { gates } }
 }
 
-const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 'NetworkNotReady'])
+/** The reasons of Events about a sandbox that is not created, and whether the kubelet or its runtime is the cause. */
+const sandboxFailures: ReadonlyMap<string, boolean> = new Map([
+  ['FailedCreatePodContainer', true],
+  ['FailedCreatePodSandBox', false],
+  ['FailedPodSandBoxStatus', true],
+  ['NetworkNotReady', false],
+])
 
 /**
  * The problem of a pod whose volumes, devices (ResourceClaims) or network sandbox are not set up. It is proven only if
@@ -199,7 +211,8 @@ const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 
 function failedSetupProblem(view: PodView, reader: Reader): Problem | undefined {
   const why = failedSetupReason(view)
   if (why === undefined) return undefined
-  const { count = 1, first = reader.now, last = first } = view.setupFailure ?? {}
+  const { count = 1, first = reader.now, last = first, message = '' } = view.setupFailure ?? {}
+  if (isCacheNotFilled(message) && reader.passed(last + mountRetryMs + statusLagMs)) return undefined
   const retryMs = mayBeSinceStart(last, reader) ? Infinity : mountRetryMs
   const proven = 'missing' in why.detail && isProvenMissing({ first, last, retryMs }, reader)
   return { ...objectProblemFields(view.pod, first), ...why, count, proven }
@@ -209,7 +222,9 @@ function failedSetupProblem(view: PodView, reader: Reader): Problem | undefined 
 const failedSetupReason = cachePerObject(({ pod, setupFailure }: PodView) => {
   if (setupFailure === undefined) return undefined
   const { reason, message } = setupFailure
-  if (sandboxFailures.has(reason)) return { reason: 'sandbox-failed', detail: sandboxErrorDetail(message) } as const
+  const isOfRuntime = sandboxFailures.get(reason)
+  if (isOfRuntime !== undefined)
+    return { reason: 'sandbox-failed', detail: { ...sandboxErrorDetail(message), isOfRuntime } } as const
   if (reason === 'FailedPrepareDynamicResources')
     return { reason: 'devices-not-prepared', detail: { message: deviceError(message) } } as const
   const failure = mountFailure(message)
