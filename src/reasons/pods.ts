@@ -67,8 +67,10 @@ export interface PodDetails {
   /** `isInUse`: the volume can be attached to one node only, and is attached to the node of another pod. */
   readonly 'volume-not-mounted': { readonly volume?: string; readonly message: string; readonly isInUse?: boolean }
   readonly 'devices-not-prepared': { readonly message: string }
-  /** `handler`: the handler of the pod's RuntimeClass, if the container runtime of the node lacks it. */
-  /** `isOfRuntime`: the kubelet or the container runtime failed, not the network. */
+  /**
+   * `handler`: the handler of the pod's RuntimeClass, if the container runtime of the node lacks it. `isOfRuntime`: the
+   * kubelet or the container runtime has failed, not the network.
+   */
   readonly 'sandbox-failed': { readonly message: string; readonly handler?: string; readonly isOfRuntime?: boolean }
   /** The readiness gates that are not True. Their controllers may report no reason and message. */
   readonly 'readiness-gate-pending': { readonly gates: readonly (PodReport & { readonly type: string })[] }
