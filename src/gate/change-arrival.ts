@@ -7,6 +7,8 @@ import {
   describeDifference,
   findDifferences,
   isEqualRecord,
+  isRewrittenImage,
+  mayAdmissionChange,
 } from '../plan/manifest-equality.ts'
 import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
@@ -70,40 +72,18 @@ export function findOpenFields(
   // If the record of the applier contains values, it decides. `texts` describes the same differences with both values,
   // and is empty if only the record differs.
   if (record?.hasValues)
-    return isEqualRecord(record) ? [] : [...(texts.length > 0 ? texts : record.differing), ...record.removed]
+    return isEqualRecord(record)
+      ? []
+      : [...new Set([...(texts.length > 0 ? texts : record.differing), ...record.removed])]
   const { removed = [], applier } = record ?? {}
   // If the applier has written since the first list, fields beyond the manifest are defaults or from a webhook.
   const isWrittenSinceListed = () =>
     applier?.operation === 'Update' && compareWithLastApplied(manifest, listed)?.applier?.time !== applier.time
-  if (removed.length > 0 && !isWrittenSinceListed()) return [...texts, ...removed]
+  if (removed.length > 0 && !isWrittenSinceListed()) return [...new Set([...texts, ...removed])]
   // Without recorded values, the differences decide. After one field has arrived, fields that admission may change do
   // not count.
   const hasArrivedInPart = [...before.keys()].some((key) => now.every((difference) => pathKey(difference) !== key))
   return hasArrivedInPart && differing.every(mayAdmissionChange) ? [] : texts
-}
-
-/**
- * Whether admission may change this field of a pod template on each write: resources (GKE Autopilot, LimitRanger), pull
- * policies (AlwaysPullImages), security contexts (Kyverno, OpenShift) and node selectors.
- */
-function mayAdmissionChange({ path }: Difference): boolean {
-  return path.includes('containers') || path.includes('initContainers')
-    ? path.some((step) => step === 'resources' || step === 'imagePullPolicy' || step === 'securityContext')
-    : path.at(-1) === 'securityContext' || path.at(-2) === 'securityContext' || path.at(-2) === 'nodeSelector'
-}
-
-/**
- * Whether a difference is an image that a webhook rewrote: `web:v2` to `web:v2@sha256:…`, to `web@sha256:…` (unless
- * this was the previous image), or to another registry (`mirror.example/web:v2`).
- */
-function isRewrittenImage({ path, manifest, live }: Difference, before: Difference): boolean {
-  if (path.at(-1) !== 'image' || typeof manifest !== 'string' || typeof live !== 'string') return false
-  const [name, digest] = live.split('@')
-  const [host = '', ...rest] = manifest.split('/')
-  const bare = /[.:]|^localhost$/.test(host) && rest.length > 0 ? rest.join('/') : manifest
-  if (name?.endsWith(`/${bare}`)) return live !== before.live
-  if (digest === undefined) return false
-  return name === manifest || (name === manifest.replace(/:[^:/]+$/, '') && live !== before.live)
 }
 
 /** Whether the object has another uid or a new generation, apart from changes of only the status or the scale. */

@@ -63,7 +63,9 @@ const chosenByServer = wordSet(`
   serviceAccount nodeName resizePolicy hostPort clusterIP clusterIPs ipFamilies ipFamilyPolicy nodePort healthCheckNodePort
   volumeName spec.storageClassName volumeClaimTemplates.status volumeLifecycleModes podReplacementPolicy behavior
   webhooks.namespaceSelector webhooks.objectSelector names.singular names.listKind conversion apiGroup finalizers
-  creationTimestamp`)
+  creationTimestamp behavior.scaleUp behavior.scaleDown scaleUp.policies scaleDown.policies
+  matchConstraints.namespaceSelector matchConstraints.objectSelector matchResources.namespaceSelector
+  matchResources.objectSelector`)
 
 /**
  * Default values: what the server stores if a manifest omits a field (pkg/apis, `defaults.go` of each group). A key
@@ -116,6 +118,8 @@ const defaults: Readonly<Record<string, unknown>> = {
   failedJobsHistoryLimit: 1,
   'onPodConditions.status': 'True',
   minReplicas: 1,
+  selectPolicy: 'Max',
+  'scaleUp.stabilizationWindowSeconds': 0,
   // Defaults for Services and Secrets
   type: ['ClusterIP', 'Opaque', ''],
   sessionAffinity: 'None',
@@ -144,7 +148,21 @@ const defaults: Readonly<Record<string, unknown>> = {
   scope: ['*', 'Cluster'],
   'service.port': 443,
   preemptionPolicy: 'PreemptLowerPriority',
+  'ports.name': '',
+  allocationMode: 'ExactCount',
+  count: 1,
+  matchingPrecedence: 1000,
+  nominalConcurrencyShares: 30,
+  lendablePercent: 0,
+  queues: 64,
+  handSize: 8,
+  queueLengthLimit: 50,
 }
+
+/** The default for the metrics of a HorizontalPodAutoscaler. */
+const defaultMetrics = [
+  { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } } },
+]
 
 /** Whether the server may store this value if a manifest omits the field. `parent`: the live map with the field. */
 function isDefault(name: string, value: unknown, parent: Fields, path: Path): boolean {
@@ -155,16 +173,26 @@ function isDefault(name: string, value: unknown, parent: Fields, path: Path): bo
   if (known !== undefined && [defaults[known]].flat().includes(value)) return true
   if (name === 'imagePullPolicy') return value === defaultPullPolicy(String(parent['image']))
   if (name === 'targetPort') return value === parent['port']
+  if (name === 'metrics') return isDeepStrictEqual(value, defaultMetrics)
   // Resource requests default to the limits.
-  if (name === 'requests') return isDeepStrictEqual(value, parent['limits'])
+  if (name === 'requests') return isObject(value) && isDefaultMap(value, [...path, name], parent)
   if (name === 'policyTypes') return String(value) === (parent['egress'] ? 'Ingress,Egress' : 'Ingress')
   if (Array.isArray(value)) return value.length === 0
   // A selector is not a default, because an empty selector selects everything.
-  return isObject(value) && !/Selector$/.test(name) && isDefaultMap(value, [...path, name])
+  return isObject(value) && !/Selector$/.test(name) && isDefaultMap(value, [...path, name], parent)
 }
 
-function isDefaultMap(value: Fields, path: Path): boolean {
-  return Object.entries(value).every(([name, field]) => field === null || isDefault(name, field, value, path))
+/** @param parent the map that contains `value` */
+function isDefaultMap(value: Fields, path: Path, parent: Fields): boolean {
+  return Object.entries(value).every(
+    ([name, field]) =>
+      field === null || isDefaultRequest(name, value, path, parent) || isDefault(name, field, value, path),
+  )
+}
+
+/** Whether this resource request may be the limit: the server stores the limit if a manifest omits the request. */
+function isDefaultRequest(name: string, requests: Fields, path: Path, { limits }: Fields): boolean {
+  return path.at(-1) === 'requests' && isObject(limits) && limits[name] === requests[name]
 }
 
 function defaultPullPolicy(image: string): string {
@@ -189,6 +217,9 @@ const quantities =
 /** Lists to which controllers or admission add elements. */
 const extendedLists = /^(?:tolerations|imagePullSecrets|finalizers|ownerReferences)$/
 
+/** Pointers to maps to which webhooks and tools add fields: an owner of the whole map has written an empty map. */
+const extendedMaps = /\/(?:resources|securityContext|labels|annotations)$/
+
 /** Annotations that tools may change with each apply. */
 const toolAnnotations =
   /^(?:kubectl\.kubernetes\.io\/last-applied|deployment\.kubernetes\.io\/|rollout-gate\/|argocd\.argoproj\.io\/tracking-id)/
@@ -212,7 +243,7 @@ class Comparison {
   compare(ours: unknown, theirs: unknown, path: Path, parent: Fields = {}): void {
     if (ours === null || ours === undefined || (path.at(-1) === 'caBundle' && !this.#isSchema(path))) return
     const live = theirs === null ? undefined : theirs
-    if (isObject(ours)) this.#compareMaps(ours, live, path)
+    if (isObject(ours)) this.#compareMaps(ours, live, path, parent)
     else if (Array.isArray(ours)) this.#compareLists(ours, live, path)
     else if (!this.#isSame(ours, live, path, parent)) this.#addDifference(path, ours, live)
   }
@@ -229,14 +260,14 @@ class Comparison {
     if (!mayBeRemoved || Object.hasOwn(applied, toPointer(path))) this.found.push({ path, manifest, live })
   }
 
-  #compareMaps(ours: Fields, theirs: unknown, path: Path): void {
+  #compareMaps(ours: Fields, theirs: unknown, path: Path, parent: Fields): void {
     const fields = Object.entries(ours).filter(([, value]) => value !== null && value !== undefined)
     const live = theirs ?? {}
     const isOmittedIfEmpty = this.#isCustom
       ? path.length <= 1
       : path.length === 0 || valueMaps.test(String(path.at(-1)))
     const isAbsent = theirs === undefined && !isOmittedIfEmpty
-    if (isAbsent || !isObject(live) || (fields.length === 0 && this.#hasAppliedContent(live, path))) {
+    if (isAbsent || !isObject(live) || (fields.length === 0 && this.#hasAppliedContent(live, path, parent))) {
       this.#addDifference(path, ours, theirs)
       return
     }
@@ -244,14 +275,21 @@ class Comparison {
       if (!isIgnoredField(path, name))
         this.compare(value, Object.hasOwn(live, name) ? live[name] : undefined, [...path, name], live)
     const known = new Set(fields.map(([name]) => name))
+    if (fields.length === 0 && this.#isOwnedAsEmpty(path)) return
     for (const [name, value] of Object.entries(live))
-      if (!known.has(name) && (value ?? undefined) !== undefined && this.#isAppliedField(name, live, path, ours))
-        this.#addDifference([...path, name], undefined, value)
+      if (!known.has(name) && (value ?? undefined) !== undefined && !isDefaultRequest(name, live, path, parent))
+        if (this.#isAppliedField(name, live, path, ours)) this.#addDifference([...path, name], undefined, value)
   }
 
   /** For a map that is empty in the manifest: whether the live map has content that only an apply can have added. */
-  #hasAppliedContent(live: Fields, path: Path): boolean {
-    return !this.#isCustom && !sharedMaps.test(String(path.at(-1))) && !isDefaultMap(live, path)
+  #hasAppliedContent(live: Fields, path: Path, parent: Fields): boolean {
+    return !this.#isCustom && !sharedMaps.test(String(path.at(-1))) && !isDefaultMap(live, path, parent)
+  }
+
+  /** Whether an apply wrote this map of a custom resource as an empty map: the content is defaults of the schema. */
+  #isOwnedAsEmpty(path: Path): boolean {
+    // A field with another name is owned only if the map itself is owned. A selector is always owned as a whole.
+    return this.#isCustom && !/selector$/i.test(String(path.at(-1))) && this.#isOwned(toPointer([...path, '']))
   }
 
   /** For a field that only the live object contains: whether only an apply can have added the field. */
@@ -313,7 +351,10 @@ class Comparison {
   /** Whether the API server would store two scalars equally. `parent`: the map that contains the live value. */
   #isSame(ours: unknown, live: unknown, path: Path, parent: Fields): boolean {
     if (ours === live) return true
-    if (this.#isCustom) return isSameWithUnit(ours, live)
+    if (this.#isCustom) {
+      const isResource = /^(?:limits|requests)$/.test(String(path.at(-2)))
+      return isSameWithUnit(ours, live) || (isResource && isSameQuantity(String(ours), String(live)))
+    }
     const name = String(path.at(-1))
     const isSchema = this.#isSchema(path)
     // An empty class is not stored in a PersistentVolume. In a PersistentVolumeClaim, the field is a pointer.
@@ -340,6 +381,7 @@ function isSameWithUnit(ours: unknown, live: unknown): boolean {
 
 function isIgnoredField(path: Path, name: string): boolean {
   if (path.at(-1) === 'annotations') return toolAnnotations.test(name)
+  if (name === 'status') return path.includes('volumeClaimTemplates')
   return path.at(-1) === 'metadata' && name === 'creationTimestamp'
 }
 
@@ -365,7 +407,7 @@ const powers: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k
 const binary = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 
 function hasUnit(text: string): boolean {
-  return /\d(?:[kMGTPE]i|[kMGTPEmun])$/.test(text)
+  return /\d(?:[KMGTPE]i|[kMGTPEmun])$/.test(text)
 }
 
 /** Whether two quantities are exactly equal (k8s.io/apimachinery pkg/api/resource, `Quantity`). */
@@ -376,7 +418,7 @@ function isSameQuantity(a: string, b: string): boolean {
 
 /** A quantity in billionths, the smallest unit. Rounds smaller fractions up, like the server. Undefined if invalid. */
 function nanosOf(text: string): bigint | undefined {
-  const match = /^([+-]?)(\d{0,30})(?:\.(\d{0,30}))?(?:([kMGTPE]i|[kMGTPEmun])|[eE]([+-]?\d{1,2}))?$/.exec(text)
+  const match = /^([+-]?)(\d{0,30})(?:\.(\d{0,30}))?(?:([KMGTPE]i|[kMGTPEmun])|[eE]([+-]?\d{1,2}))?$/.exec(text)
   if (match === null) return undefined
   const [, sign, whole = '', decimals = '', unit = '', exponent = '0'] = match
   if (whole === '' && decimals === '') return undefined
@@ -472,9 +514,8 @@ export function compareWithLastApplied(manifest: ManifestObject, live: KubeObjec
   const mayBeFromController = !isBuiltIn(manifest.apiVersion) || manifest.kind === 'Job'
   const applier = writerOfMostFields(Object.keys(ours), appliers.length > 0 || mayBeFromController ? appliers : writers)
   if (applier === undefined) return undefined
-  const removedFields = findDifferences(manifest, live, applier.ownedFields).filter(
-    ({ manifest }) => manifest === undefined,
-  )
+  const owned = applier.ownedFields?.filter((pointer) => !extendedMaps.test(pointer))
+  const removedFields = findDifferences(manifest, live, owned).filter(({ manifest }) => manifest === undefined)
   return { differing: [], removed: removedFields.map(describeDifference), hasValues: false, applier }
 }
 
@@ -540,7 +581,34 @@ export function findDriftedFields(manifest: ManifestObject, live: KubeObject): r
   const isKnown = record !== undefined && isEqualRecord(record) && (hasValues || applier?.operation === 'Apply')
   if (!isKnown || applier?.ownedFields === undefined) return found
   const owns = createOwnershipTest(applier.ownedFields)
-  return found.filter(({ path }) => !owns(toPointer(path)))
+  // Without recorded values, only fields that admission changes are known to be as applied.
+  const isByAdmission = (difference: Difference) =>
+    hasValues || !isBuiltIn(manifest.apiVersion) || mayAdmissionChange(difference) || isRewrittenImage(difference)
+  return found.filter((difference) => !owns(toPointer(difference.path)) || !isByAdmission(difference))
+}
+
+/**
+ * Whether admission may change this field of a pod template on each write: resources (GKE Autopilot, LimitRanger), pull
+ * policies (AlwaysPullImages), security contexts (Kyverno, OpenShift) and node selectors.
+ */
+export function mayAdmissionChange({ path }: Difference): boolean {
+  return path.includes('containers') || path.includes('initContainers')
+    ? path.some((step) => step === 'resources' || step === 'imagePullPolicy' || step === 'securityContext')
+    : path.at(-1) === 'securityContext' || path.at(-2) === 'securityContext' || path.at(-2) === 'nodeSelector'
+}
+
+/**
+ * Whether a difference is an image that a webhook rewrote: `web:v2` to `web:v2@sha256:…`, to `web@sha256:…` (unless
+ * `before` has this image), or to another registry (`mirror.example/web:v2`).
+ */
+export function isRewrittenImage({ path, manifest, live }: Difference, before?: Difference): boolean {
+  if (path.at(-1) !== 'image' || typeof manifest !== 'string' || typeof live !== 'string') return false
+  const [name, digest] = live.split('@')
+  const [host = '', ...rest] = manifest.split('/')
+  const bare = /[.:]|^localhost$/.test(host) && rest.length > 0 ? rest.join('/') : manifest
+  if (name?.endsWith(`/${bare}`)) return live !== before?.live
+  if (digest === undefined) return false
+  return name === manifest || (name === manifest.replace(/:[^:/]+$/, '') && live !== before?.live)
 }
 
 /**

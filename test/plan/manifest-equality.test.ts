@@ -36,6 +36,16 @@ const inCustom = (ours: unknown, theirs: unknown) => differencesOf({ spec: { x: 
 const inKind = (apiVersion: string, kind: string) => (ours: Fields, theirs: Fields) =>
   differencesOf(ours, theirs, { apiVersion, kind })
 
+/** An object in which each number and text of the spec is another. */
+function differentFrom(object: KubeObject): KubeObject {
+  const changed = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(changed)
+    if (typeof value !== 'object' || value === null) return typeof value === 'number' ? value + 7 : `${value}x`
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, changed(each)]))
+  }
+  return { ...object, spec: changed(object.spec) } as KubeObject
+}
+
 describe('a container equals its manifest', () => {
   it.each(rows<[string, Fields, Fields]>(data, 'a container equals its manifest'))('%s', (_, ours, theirs) =>
     expect(inContainer(ours, theirs)).toEqual([]),
@@ -87,6 +97,16 @@ it('a definition differs if its manifest lacks an applied property, whatever the
   const names = found.map(({ path }) => path.at(-1))
   expect(names).toEqual(['requests', 'nodePort', 'size'])
 })
+
+it.each(rows<[string, string, Fields, Fields]>(data, 'fields that the server adds are no difference'))(
+  'fields that the server adds to %s %s are no difference, even if they belong to the writer of the manifest',
+  (apiVersion, kind, ours, theirs) => {
+    const object = { apiVersion, kind, metadata: { name: 'a' } }
+    const live = { ...object, spec: theirs } as unknown as KubeObject
+    expect(findDifferences({ ...object, spec: ours } as ManifestObject, live, ['/spec'])).toEqual([])
+    expect(findDifferences({ ...object, spec: ours } as ManifestObject, differentFrom(live), ['/spec'])).not.toEqual([])
+  },
+)
 
 it.each(rows<[string, string, string, Fields, Fields]>(data, 'an object of Kubernetes equals its manifest'))(
   'an object of Kubernetes equals its manifest %s',
@@ -277,6 +297,40 @@ describe('the last-applied annotation or the managed fields', () => {
       ]),
   )
 
+  it('without values do not count what a webhook added to a map that the writer owns as an empty map', () => {
+    const mutated = template({ resources: { limits: { cpu: '1' } } }, { securityContext: { fsGroup: 1337 } })
+    const live = (container: Fields, more: Fields) => {
+      const writer = { ...owned('helm', { 'f:image': {}, ...container }, more), operation: 'Update' }
+      const metadata = { name: 'a', labels: { app: 'web' }, managedFields: [writer] }
+      return redactor.redact({ ...deployment, metadata, spec: mutated } as unknown as KubeObject)
+    }
+    const ours = file({ image: 'app:v1' })
+    expect(compare(ours, live({ 'f:resources': {} }, { 'f:securityContext': {} }))).toEqual([])
+    const fieldSets = [{ 'f:resources': { 'f:limits': {} } }, { 'f:securityContext': { 'f:fsGroup': {} } }] as const
+    expect(compare(ours, live(...fieldSets))).toHaveLength(2)
+  })
+
+  it('do not count annotations of others if the applied file has an empty map of annotations', () => {
+    const writer = owned('kubectl', { 'f:image': {}, ...env })
+    const fieldsV1 = { ...writer.fieldsV1, 'f:metadata': { 'f:annotations': {}, 'f:labels': { 'f:app': {} } } }
+    const metadata = { ...v1.metadata, annotations: { team: 'a' }, managedFields: [{ ...writer, fieldsV1 }] }
+    expect(compare(v1, redactor.redact({ ...v1, metadata } as unknown as KubeObject))).toEqual([])
+  })
+
+  it('do not count defaults in a map of a custom resource that was applied as an empty map', () => {
+    const custom = { apiVersion: 'example.com/v1', kind: 'Thing' }
+    redactor.keepRecordsOf([{ ...custom, name: 'a' }])
+    const compareCustom = (ours: Fields, theirs: Fields, fieldSet: Fields) => {
+      const manifest = { ...custom, metadata: { name: 'a' }, spec: ours } as unknown as ManifestObject
+      const managedFields = [{ manager: 'kubectl', operation: 'Apply', fieldsV1: { 'f:spec': fieldSet } }]
+      const live = { ...custom, metadata: { name: 'a', managedFields }, spec: theirs } as unknown as KubeObject
+      return compare(manifest, redactor.redact(live))
+    }
+    expect(compareCustom({ x: {} }, { x: { mode: 'auto' } }, { 'f:x': {} })).toEqual([])
+    expect(compareCustom({ x: {} }, { x: { mode: 'auto' } }, { 'f:x': { 'f:mode': {} } })).toHaveLength(1)
+    expect(compareCustom({ selector: {} }, { selector: { matchLabels: {} } }, { 'f:selector': {} })).toHaveLength(1)
+  })
+
   it('without values do not count a stored value where the file has none', () => {
     const container = {
       imagePullPolicy: 'IfNotPresent',
@@ -309,6 +363,19 @@ describe('the last-applied annotation or the managed fields', () => {
     const old = file({ image: 'app:v0' })
     expect(compare(v1, applied(old, v1, [client, owned('argocd-controller', { 'f:image': {}, ...env })]))).toEqual([])
     expect(compare(v1, applied(old, v1, [client]))).not.toEqual([])
+  })
+
+  it('of a server-side apply hide only what admission may have changed', () => {
+    const live = serverSide(owned('kubectl', { 'f:image': {}, 'f:resources': { 'f:limits': { 'f:cpu': {} } }, ...env }))
+    const drift = (container: Fields) => {
+      const manifest = file({ env: [{ name: 'A', value: 'x' }], resources: { limits: { cpu: '2' } }, ...container })
+      return findDriftedFields(comparableManifest(manifest, redactor), live).map(describeDifference)
+    }
+    expect(drift({ image: 'app:v1' })).toEqual([])
+    expect(drift({ image: 'app:v2', env: [{ name: 'A', value: 'y' }] })).toEqual([
+      'spec.template.spec.containers[app].env[A].value differs',
+      'spec.template.spec.containers[app].image is app:v1, not app:v2',
+    ])
   })
 
   it('are absent if no tool recorded an apply', () => expect(compare(v1, serverSide())).toBeUndefined())
