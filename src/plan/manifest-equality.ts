@@ -52,7 +52,7 @@ const omittedZeros = wordSet(`
   initialDelaySeconds hostPort value prefix subPath subPathExpr workingDir image medium fsType secretName hostname subdomain
   priorityClassName name host hostIP path key operator effect loadBalancerIP externalName apiGroup preserveUnknownFields
   nullable deprecated description format pattern priority singular listKind x-kubernetes-int-or-string
-  x-kubernetes-embedded-resource title id uniqueItems exclusiveMaximum exclusiveMinimum nodeName serviceAccount
+  x-kubernetes-embedded-resource partition title id uniqueItems exclusiveMaximum exclusiveMinimum nodeName serviceAccount
   serviceAccountName clusterIP nodePort healthCheckNodePort volumeName message reason container timeoutSeconds
   periodSeconds successThreshold failureThreshold protocol scheme type imagePullPolicy terminationMessagePath
   terminationMessagePolicy restartPolicy dnsPolicy schedulerName sessionAffinity podManagementPolicy concurrencyPolicy
@@ -149,6 +149,11 @@ const defaults: Readonly<Record<string, unknown>> = {
   'service.port': 443,
   preemptionPolicy: 'PreemptLowerPriority',
   'ports.name': '',
+  'iscsi.iscsiInterface': 'default',
+  'azureDisk.cachingMode': 'ReadWrite',
+  'azureDisk.fsType': 'ext4',
+  'azureDisk.kind': 'Shared',
+  'azureDisk.readOnly': false,
   allocationMode: 'ExactCount',
   count: 1,
   matchingPrecedence: 1000,
