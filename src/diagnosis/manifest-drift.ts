@@ -8,6 +8,7 @@ import {
   type Difference,
   describeDifference,
   findDriftedFields,
+  isScaledToZero,
 } from '../plan/manifest-equality.ts'
 import type { Plan } from '../plan/resolve.ts'
 import { displayName, type Manifest, nameKey, type Source, type Target } from '../plan/target.ts'
@@ -53,7 +54,9 @@ export class ManifestDrift {
     const { index, target, manifest } = awaited
     const all = findDriftedFields(comparableManifest(manifest.object, this.#redactor), object)
     // An autoscaler and `kubectl scale` write the subresource `scale`.
-    const isScaled = object.metadata.managedFields?.some(({ subresource }) => subresource === 'scale') === true
+    const isScaled =
+      isScaledToZero(object) ||
+      object.metadata.managedFields?.some(({ subresource }) => subresource === 'scale') === true
     const isScaledReplicas = ({ path }: Difference) => isScaled && path.join('.') === 'spec.replicas'
     const scaled = all.filter(isScaledReplicas)
     const notes = scaled.map((difference): ManifestDriftNote => {

@@ -8,6 +8,7 @@ import {
   findDifferences,
   isEqualRecord,
   isRewrittenImage,
+  isScaledToZero,
   mayAdmissionChange,
 } from '../plan/manifest-equality.ts'
 import type { Target } from '../plan/target.ts'
@@ -62,7 +63,7 @@ export function findOpenFields(
   const pathKey = ({ path }: Difference) => JSON.stringify(path)
   const before = new Map(findDifferences(manifest, listed).map((difference) => [pathKey(difference), difference]))
   const now = findDifferences(manifest, object)
-  const isAutoscaled = findAutoscaler(object.metadata) !== undefined
+  const isAutoscaled = findAutoscaler(object.metadata) !== undefined || isScaledToZero(object)
   const differing = now.filter((difference) => {
     const known = before.get(pathKey(difference))
     if (known === undefined || isRewrittenImage(difference, known)) return false

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describePath, describePointer, type PathStep, stepsToElements, toPointer } from '../cluster/field-paths.ts'
-import { type Fields, isObject, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
+import { desiredReplicasOf, type Fields, isObject, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
 import { durationToMs } from '../duration.ts'
 import { isBuiltIn } from './kinds.ts'
@@ -566,6 +566,15 @@ function createOwnershipTest(pointers: readonly string[]): (pointer: string) => 
   const exact = new Set(owned.map((pointer) => pointer.replace(/^\/stringData/, '/data')))
   const above = new Set([...exact].flatMap(prefixesOf))
   return (pointer) => above.has(pointer) || prefixesOf(pointer).some((prefix) => exact.has(prefix))
+}
+
+/**
+ * Whether something scaled the object to zero. The server records who writes the subresource `scale`, but not if the
+ * number is 0: then no entry in `managedFields` owns the replicas.
+ */
+export function isScaledToZero(object: KubeObject): boolean {
+  const owned = (object.metadata.managedFields ?? []).flatMap(({ ownedFields = [] }) => ownedFields)
+  return desiredReplicasOf(object) === 0 && owned.length > 0 && !createOwnershipTest(owned)('/spec/replicas')
 }
 
 function prefixesOf(pointer: string): readonly string[] {

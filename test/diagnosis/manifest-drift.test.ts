@@ -24,6 +24,7 @@ spec:
             - { name: TOKEN, value: hunter2 }
 `
 const redactor = new Redactor()
+redactor.keepRecordsOf([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }])
 
 function driftOf(text: string) {
   const parsed = parseManifests(text, 'k8s/web.yaml')
@@ -89,6 +90,16 @@ describe('a live object that differs from its manifest', () => {
     ]
     const managedFields = [{ manager: 'kube-controller-manager', operation: 'Update', subresource: 'scale' }]
     expect(driftOf(web).drift.observe(seen({ replicas: 5, managedFields }))).toEqual(soft)
+  })
+
+  it('is a note instead of a warning if something scaled it to zero, which the server records for no owner', () => {
+    const entry = (spec: object) => [{ manager: 'helm', operation: 'Update', fieldsV1: { 'f:spec': spec } }]
+    const warningsOf = (spec: object) =>
+      driftOf(web)
+        .drift.observe(seen({ replicas: 0, managedFields: entry(spec) }))
+        .flatMap(({ warning = [] }) => warning)
+    expect(warningsOf({ 'f:template': {} })).toEqual([])
+    expect(warningsOf({ 'f:template': {}, 'f:replicas': {} })).toHaveLength(1)
   })
 
   it('is reported with at most five differences', () => {

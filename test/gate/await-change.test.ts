@@ -80,6 +80,23 @@ describe('a gate that awaits a manifest', () => {
       expect(ends(env('A'), ...steps).entries).toContain('30 note its change has arrived')
     })
 
+    it('is ready if only the number of replicas differs, because something scaled the workload to zero', () => {
+      const { replicas: _, ...rest } = env('A')
+      const scaled = written(1, rest, -60)
+      const live = { ...scaled, spec: { ...scaled.spec, replicas: 0 } }
+      expect(ends(env('A'), listed(live)).entries).toContain('0 note its change has arrived')
+    })
+
+    it('reports a removed field of a list element once', () => {
+      const withItem = (item: object) => {
+        const { replicas, template } = env('A')
+        const volumes = [{ name: 'v', configMap: { items: [{ key: 'a', path: 'a', ...item }] } }]
+        return { replicas, template: { ...template, spec: { ...template.spec, volumes } } }
+      }
+      const { targets } = ends(withItem({}), listed(written(1, withItem({ mode: 256 }), -60)))
+      expect(targets[0]?.message).toMatch(/in 2 m: [^;]+\.items\[0\]\.mode is set, and not in the file$/)
+    })
+
     it('is ready after a later write even if a webhook added a variable', () => {
       const steps = [listed(written(1, env('A', 'B'), -60)), modified(written(2, env('A', 'MESH'), 30))]
       expect(ends(env('A'), ...steps).entries).toContain('30 note its change has arrived')
