@@ -23,9 +23,9 @@ export function operatorDocs(projects: readonly CatalogueProject[]): string {
     'Made from [`catalogue/`](../catalogue/README.md) by `npm run docs`.',
     '',
     `The ${kinds.length} kinds of these ${groups.size} API groups are judged by what their operators write, in any version. Each file has the`,
-    'expressions for ready and failed, the message that is the cause, and a link to the source or documentation that they are based on.',
-    'The input `health-check-exprs` overrides the entry of a kind, and `--for` overrides both. Kinds without an entry are judged by the',
-    'general conventions for a status ([Kinds and reasons](reference.md#kinds)).',
+    'expressions for ready and failed, the cause, and a link to their source.',
+    'The input `health-check-exprs` overrides an entry, and `--for` overrides both. Kinds without an entry are judged',
+    'by the [conventions for a status](reference.md#kinds).',
     '',
     ...table(
       ['entries', 'kinds'],

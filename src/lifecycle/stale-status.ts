@@ -48,7 +48,7 @@ export function presentConditions(object: KubeObject): readonly Condition[] {
 
 /** Status fields that contain the generation that the status describes. */
 const generationKeys =
-  /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled|Applied)?)Generation$/
+  /^(?:observed|reconciled|processed|last(?:Observed|Evaluated|Reconciled|Processed|Handled|Applied)?)Generation$/
 /** The same fields in the map `generations` of some controllers: `generations.reconciled`. */
 const generationNames = /^(?:observed|reconciled)$/
 

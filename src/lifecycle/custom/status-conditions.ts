@@ -71,7 +71,7 @@ export function readConditionType(type: string): Reading | undefined {
     return { meaning: 'failed', scope: /^invalid|error/.test(name) ? 'whole' : scope }
   if (meaning !== undefined) return { meaning, scope }
   // The first word is the activity of a controller, and the next words are the part: `UpdatingConfig`.
-  return isInProgress(first) ? { meaning: 'progressing', scope: 'part' } : undefined
+  return isInProgress(first) && !/^stat(?:e|us)$/.test(last) ? { meaning: 'progressing', scope: 'part' } : undefined
 }
 
 /** The reading of a negated word (`NotReady`, `NoErrors`). It describes a part, and is never a failure. */
@@ -109,7 +109,7 @@ export function readCondition(condition: Condition, isWork = false): Reading | u
   if (status === 'unknown' && /^\d+$/.test(message)) return undefined
   const known = readConditionType(type)
   const why = meaningOf(reason)
-  if (known === undefined) return readUnknownType(condition, isWork)
+  if (known === undefined) return /^No[A-Z]/.test(type) ? undefined : readUnknownType(condition, isWork)
   if (known.meaning === 'ready')
     return status === 'true'
       ? readTrueGoodCondition(known, condition, isWork)
@@ -151,7 +151,8 @@ function readFalseGoodCondition(
   const isUnused = good.scope === 'part' && (notRequested.test(reason) || conditionTypes.event.has(last))
   // OpenShift: False is the normal status of this condition.
   const isNormal = /^AsExpected$/i.test(reason)
-  if (isFalse && (isUnused || isNormal || (isDoneReason(reason) && (isWork || isStarted)))) return undefined
+  if (isFalse && (isUnused || isNormal || (isDoneReason(reason) && (isWork || isStarted || last.endsWith('ing')))))
+    return undefined
   if (isWork && isStarted) return undefined
   // Knative: Succeeded=False is final; while the work is in progress, it is Unknown.
   if (type === 'Succeeded' && isFalse && meaningOf(reason, true) !== 'progressing')
@@ -192,10 +193,10 @@ function withoutHistory(conditions: readonly Condition[]): readonly Condition[] 
   return conditions.filter((each) => !(timeOf(each) < (newest.get(each.type) ?? 0)))
 }
 
-/** Converts conditions to a list. Some kinds have a map by type: `{Ready: {status: 'True'}}`, `{Ready: 'True'}`. */
-function toConditionList(conditions: unknown): unknown {
-  if (!isObject(conditions)) return conditions
-  return Object.entries(conditions).map(([type, value]) => ({ ...(isObject(value) ? value : { status: value }), type }))
+/** Converts conditions to a list with types, from a map (`{Ready: {status: 'True'}}`, `{Ready: 'True'}`) or from states. */
+function toConditionList(list: unknown): unknown {
+  if (!isObject(list)) return objectsIn(list).map((each) => ({ type: 'State', status: each['state'], ...each }))
+  return Object.entries(list).map(([type, value]) => ({ ...(isObject(value) ? value : { status: value }), type }))
 }
 
 /** The conditions of the present generation. If the status has an older generation, a condition needs its own. */
@@ -224,7 +225,7 @@ export function readConditions(object: KubeObject, isWork: boolean): readonly Si
 export function readUnknownConditions(object: KubeObject): readonly Signal[] {
   const present = presentConditionSignals(object)
   const [first] = present
-  const isDated = present.some(({ condition }) => condition.observedGeneration !== undefined)
+  const isDated = present.some(({ name, condition }) => name !== 'State' && condition.observedGeneration !== undefined)
   const isFirstStep = ({ name, value }: ConditionSignal) => name === 'Initialized' && value === 'True'
   const isUnknown = present.every((each) => isFirstStep(each) || readConditionType(each.name) === undefined)
   return first === undefined || !(isDated || present.every(isFirstStep)) || !isUnknown

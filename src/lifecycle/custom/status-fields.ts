@@ -19,7 +19,7 @@ import { activities, hasAnyWord, isEndState, type Meaning, meaningOf, wordsOf } 
 export const fieldNames = {
   /** Names of fields with the state of the object as a word. */
   state:
-    /^(?:(?:current|overall|lastobserved|lifecycle)?(?:phase|state|status|health)(?:name)?|stage|result|outcome|verdict|condition|progress)$/i,
+    /^(?:(?:current|overall|lastobserved|lifecycle)?(?:phase|state|status|health)(?:name)?|stage|result|outcome|verdict|conditions?|progress)$/i,
   /** How the names of fields with a state end: `currentStateSummary`. Other fields describe a part. */
   aboutState: /(?:state|status|health|phase|result|sync|operation|summary|stage|process)$/i,
   /** Names of fields about the change in progress. */
@@ -31,7 +31,7 @@ export const fieldNames = {
   ratio: /progress|ready|available|replicas|nodes|members|instances/i,
   /** Names of fields about the past, the future or a request. `lastOperation` is about the present. */
   notCurrent:
-    /^(?:last(?!operation|observedstate)|previous|prior|old|former|desired|target(?!s)|expected|requested|initial)/i,
+    /^(?:last(?!operation|observedstate)|previous|prior|old|former|desired|target(?!s)|expected|requested|initial|constraints$)/i,
   /** Names of fields with the text of an error. */
   error:
     /^(?:(?:last)?(?:error|errors|err|errmsg|errormessage|failuremessage|failurereason|problems)|(?!last)\w+error)$/i,
@@ -82,7 +82,7 @@ function readField(key: string, value: unknown, fields: Fields, position: Positi
   // The phase is empty: the controller has not written it yet.
   if (value === '' && depth === 0 && fieldNames.state.test(key))
     return fieldSignal(key, 'empty', 'progressing', 'unknown')
-  if (/^conditions$/i.test(key) || isEmpty(value)) return []
+  if ((/^conditions$/i.test(key) && typeof value !== 'string') || isEmpty(value)) return []
   if (fieldNames.error.test(key)) return readError(`${path}${key}`, value)
   if (fieldNames.notCurrent.test(key) && !isTargetPart(key, value)) return readDesiredMismatch(key, value, fields, path)
   if (typeof value === 'boolean') return readFlag(key, value, path)
@@ -245,7 +245,7 @@ function readError(name: string, value: unknown): readonly Signal[] {
 
 /** The parts that may be counted, in the singular. For example, `availableIPs` and `completedJobs` count no parts. */
 const partNouns = wordSet(`
-  replica node member instance pod machine broker shard cluster server worker partition host rack component peer bundle
+  replica node member instance pod machine broker shard cluster server worker partition host rack component peer bundle tablet
 `)
 /** The words in the name of a count that show what is counted. */
 const countWords = {
@@ -253,7 +253,7 @@ const countWords = {
   wanted: wordSet('desired expected wanted size'),
   /** Words for parts that are not ready or not updated: `unavailableReplicas`, `degradedMachineCount`. */
   bad: wordSet('unavailable unready not non degraded failed unhealthy missing outdated'),
-  good: wordSet('ready available updated healthy uptodate current actual running'),
+  good: wordSet('ready available updated upgraded healthy uptodate current actual running'),
   /** Words for existing parts: `totalReplicas`. A name without any of these words (`replicas`) means the same. */
   exists: wordSet('total matched all'),
   neutral: wordSet('count number num of scheduled'),
@@ -286,7 +286,7 @@ function partCounts(fields: Fields): readonly Count[] {
  * Controllers often omit a count of zero. `replicas: 3` alone is no signal.
  */
 function readCounts(fields: Fields, { spec = {}, path = '' }: Position): readonly Signal[] {
-  const counts = partCounts(fields).filter(({ key }) => !(/updated/i.test(key) && hasPartitionOrOnDelete(spec)))
+  const counts = partCounts(fields).filter(({ key }) => !(/upd|upgr/i.test(key) && hasPartitionOrOnDelete(spec)))
   const signals = [...Map.groupBy(counts, ({ noun }) => noun)].flatMap(([noun, ofNoun]) => {
     const of = (state: Count['state']) => ofNoun.filter((each) => each.state === state)
     const [wanted, good, exist] = [of('wanted'), of('good'), of('exists')]
@@ -306,7 +306,8 @@ function readCounts(fields: Fields, { spec = {}, path = '' }: Position): readonl
     const alone = [...wanted, ...good].find(
       ({ value }) => value > 0 || (counts.length === 1 && mayLackParts(fields, spec)),
     )
-    return noun !== '' && isNoneReady && alone !== undefined
+    const isOfParts = noun !== '' || /^desired(?:number|count)$/i.test(alone?.key ?? '')
+    return isOfParts && isNoneReady && alone !== undefined
       ? fieldSignal(`${path}${alone.key}`, `${alone.value}, and none is ready`, 'progressing', 'unknown')
       : []
   })

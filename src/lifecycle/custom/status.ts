@@ -21,7 +21,7 @@ import { hasAnyWord, meaningOf, wordsOf } from './words.ts'
 /** Patterns that identify work that ends, such as a Job. */
 const work = {
   kinds:
-    /(?:Job|JobSet|Run|Data(?:Load|Migrate|Process)|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment|Task|Analysis|Operation|Build|Test|(?<!Service)(?:Import|Export)|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan|Maintenance|Traceflow)$/,
+    /(?:Job|JobSet|Batch|Run|Data(?:Load|Migrate|Process)|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment|Task|Analysis|Operation|Build|Test|(?<!Service)(?:Import|Export)|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan|Maintenance|Traceflow)$/,
   /** Condition types that only work that ends has. */
   conditions: /^(?:Completed?|Succeeded|Finished)$/,
   /** Spec fields that only work that ends has. */
@@ -141,9 +141,7 @@ function hasSteps(status: Fields): boolean {
   )
 }
 
-/*
- * Whether the status describes the present generation.
- */
+/* Whether the status describes the present generation. */
 
 /** Whether the status describes an older generation, by the generations of the status and of its conditions. */
 export function isUnobserved(object: KubeObject): boolean {

@@ -10,7 +10,7 @@ export type Meaning = 'ready' | 'progressing' | 'failed' | 'suspended'
 const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
   failed: wordSet(`
     failed failure failures fail failing error errors err errored degraded unhealthy crashed crash crashing crashloop
-    lost aborted abort cancelled canceled rejected denied invalid broken fatal faulted faulty critical red stalled
+    lost aborted abort cancelled canceled killed rejected denied invalid broken fatal faulted faulty critical red stalled
     timeout timedout exceeded expired misconfigured unsatisfiable corrupted exhausted declined refused revoked
     orphaned terminal unable cannot
   `),
@@ -59,7 +59,7 @@ export const otherWords = {
 }
 /** Matches words for work that a controller does to reach its goal: `RunningMigrations`, `Build Running`. */
 export const activities =
-  /^(?:build|workflow|test|migration|job|task|hook|command|check|script|step|pipeline|backup|restore|upgrade|update|install|plan)s?(?:status|state)?$/
+  /^(?:build|workflow|test|migration|job|task|hook|command|check|script|step|pipeline|backup|restore|upgrade|update|install|plan|(?:up|down)scale|rebalance)s?(?:status|state)?$/
 /** Matches words that are read as one word: in `FailedOver` and `FailSafe`, `fail` does not mean a failure. */
 const compounds =
   /\b(?:(?:fail|failed|failing|timed) (?:over|back|safe|fast|open|closed|out)|up to date|in sync|out of (?:sync|date)|in progress$)\b/gi
@@ -99,9 +99,9 @@ export function meaningOf(state: string, isWork = false): Meaning | undefined {
   if (hasWord(stateWords.failed)) return isNegated ? undefined : 'failed'
   if (hasWord(stateWords.suspended)) return isNegated ? undefined : 'suspended'
   const isActivity = tokens.includes('running') && tokens.some((token) => activities.test(token))
-  // With the prefix `un`, a word for ready or for a first step means not ready: `unbound`, `unscheduled`.
-  const withoutPrefix = tokens.flatMap((token) => (token.startsWith('un') ? token.slice(2) : []))
-  const isOpposite = withoutPrefix.some((token) => stateWords.ready.has(token) || otherWords.step.has(token))
+  // With the prefix `un` or after `not`, a word for ready or for a first step means not ready: `unbound`, `SomeNotReady`.
+  const negated = tokens.flatMap((token, at) => (tokens[at - 1] === 'not' ? token : (/^un(.+)/.exec(token)?.[1] ?? [])))
+  const isOpposite = negated.some((token) => stateWords.ready.has(token) || otherWords.step.has(token))
   if (hasWord(stateWords.progressing) || isNegated || isOpposite || isActivity || tokens.some(isInProgress))
     return 'progressing'
   if (!hasWord(stateWords.ready)) return undefined
