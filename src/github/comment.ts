@@ -30,12 +30,12 @@ export const comment: Extra = {
       }
       const request = { ...repositoryRequest(run, signal), body: commentBody(record, gate) }
       // An earlier run may have written the comment.
-      const known = id ?? (await findComment(gate, pullRequest, signal))
+      const existing = id ?? (await findComment(gate, pullRequest, signal))
       // If the update fails, the next one searches again: someone may have deleted the comment.
       id = undefined
-      const { data } = await (known === undefined
+      const { data } = await (existing === undefined
         ? octokit.rest.issues.createComment({ ...request, issue_number: pullRequest })
-        : octokit.rest.issues.updateComment({ ...request, comment_id: known }))
+        : octokit.rest.issues.updateComment({ ...request, comment_id: existing }))
       id = data.id
       onOpened({ id, url: data.html_url })
     }
