@@ -169,7 +169,7 @@ function checkReference(
   checkWaitFor(waitFor, resource, addMistake)
   if (revisions !== undefined && !isRevisionKind(kindNameOf(resource)))
     addMistake(
-      `${resource.plural}.${resource.group} have no revision to deploy. --revision is for applications.argoproj.io of Argo CD, and for kustomizations and helmreleases of Flux.`,
+      `${[resource.plural, resource.group].filter(Boolean).join('.')} have no revision to deploy. --revision is for applications.argoproj.io of Argo CD, and for kustomizations and helmreleases of Flux.`,
     )
   // The name in a manifest was checked when the manifest was read.
   if (name !== undefined && manifest === undefined) checkName(name, resource.group, addMistake)
