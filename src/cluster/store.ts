@@ -376,7 +376,7 @@ function withOriginalMessage(event: EventObject): EventObject {
 }
 
 function isEvent(object: KubeObject): object is EventObject {
-  return object.kind === 'Event' && 'involvedObject' in object
+  return object.kind === 'Event' && groupOf(object.apiVersion) === '' && 'involvedObject' in object
 }
 
 function objectKey(reference: ObjectName): string {

@@ -203,10 +203,8 @@ export class Assessor {
   }
 
   /** The targets to assess after an Event: a Pod whose history the Event changes, or an absent object. */
-  #targetsOfEvent(
-    { involvedObject: { apiVersion = '', kind = '', namespace, name = '' } = {} }: EventObject,
-    pod?: KubeObject,
-  ) {
+  #targetsOfEvent({ involvedObject }: EventObject, pod?: KubeObject) {
+    const { apiVersion = '', kind = '', namespace, name = '' } = involvedObject ?? {}
     const named = this.#targets.findByName({ apiVersion, kind, namespace, name })
     return named.filter(({ state }) => state.type !== 'ended' && [pod, undefined].includes(objectOf(state)))
   }

@@ -102,15 +102,17 @@ export async function* readEvents(
 /** An event as written in a line: only the types of `type` and `at` are checked. */
 type WrittenEvent = { readonly type: string; readonly at?: number } & Partial<Record<string, unknown>>
 
+/** The types of events that contain an object. Other events lose their object. */
+const changeTypes: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED'])
+
 /** The event in a line; undefined if there is none. A line with only an object is an `ADDED` event. */
 function parseEvent(line: unknown): WrittenEvent | undefined {
   if (!isObject(line)) return undefined
   const { at: moment, ...written } = (isKubeObject(line) ? { object: line } : line) as Record<string, unknown>
   const { object, ...others } = written
-  const event: Record<string, unknown> =
-    object === undefined ? { ...(removeNulls(others) as object) } : { ...written, object: limitObject(object) }
   const at = parseMoment(moment)
-  const type = event['type'] ?? (isKubeObject(event['object']) ? 'ADDED' : undefined)
+  const type = others['type'] ?? (isKubeObject(object) ? 'ADDED' : undefined)
+  const event = changeTypes.has(type) ? { ...others, object: limitObject(object) } : (removeNulls(others) as object)
   if (typeof type !== 'string' || (moment !== undefined && at === undefined)) return undefined
   const defaults = type === 'ERROR' ? { code: 0, message: '' } : type === 'LOG' ? { previous: false, text: '' } : {}
   return { ...defaults, ...event, type, at }
@@ -132,7 +134,7 @@ function parseMoments({ type, lastSuccessAt }: WrittenEvent): Pick<Failure, 'las
 /** Why this version cannot use an event; undefined if the event is usable. */
 function unusableReason(event: WrittenEvent, eventMistake: (type: string, line: object) => string | undefined) {
   const { type, object } = event
-  if (!['ADDED', 'MODIFIED', 'DELETED'].includes(type)) return eventMistake(type, event)
+  if (!changeTypes.has(type)) return eventMistake(type, event)
   return isKubeObject(object) ? explainWrongType(object) : 'its object lacks apiVersion, kind or name'
 }
 

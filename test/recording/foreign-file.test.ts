@@ -62,6 +62,22 @@ describe.each(commands)('the command %s', (...args) => {
   )
 })
 
+const foreignEvent = { apiVersion: 'example.com/v1', kind: 'Event', metadata: { name: 'x', namespace: 'shop' } }
+
+test.each([
+  ['a failure with an object', { ...synced, type: 'ERROR', code: 500, message: 'down', object: 5 }],
+  ['a list with an object', { ...synced, object: {} }],
+  ['an Event of another group without text', { object: { ...foreignEvent, involvedObject: {}, message: 5 } }],
+  ['an Event of another group about nothing', { object: { ...foreignEvent, involvedObject: null } }],
+])('%s does not crash a command', async (_, line) => {
+  write({}, line, { at: startedAt, type: 'END' })
+  for (const args of commands) {
+    const { code, stderr } = await runCommand(args)
+    expect(stderr).not.toContain('itself failed')
+    expect([0, 1, 130]).toContain(code)
+  }
+})
+
 test.each(['replay', 'trace', 'why', 'changes', 'status'])(
   'a signal ends the command %s while it reads a long recording',
   async (name) => {
