@@ -38,9 +38,12 @@ export function requestText({ method, path }: RequestCheck): string {
 
 /**
  * The pods that were ready during the hold (the time for which a ready target must stay ready), by uid. The values are
- * the deaths of each container when the pod was first seen ready.
+ * the deaths of each container and the time of the condition Ready when the pod was first seen ready.
  */
-export type HeldPods = ReadonlyMap<string | undefined, ReadonlyMap<string, number>>
+export type HeldPods = ReadonlyMap<
+  string | undefined,
+  { readonly deaths: ReadonlyMap<string, number>; readonly readySince: string | null | undefined }
+>
 
 /** The state of a target, as its rule and the checks of the rule find it. */
 export interface Assessment {

@@ -54,14 +54,18 @@ function unreadyProblem(object: KubeObject, { message }: Pick<Assessment, 'messa
   return { ...objectProblemFields(object, now), reason: 'condition-false', detail: { signals: [], cause: message } }
 }
 
+function readySinceOf(pod: Pod): string | null | undefined {
+  return trueCondition(pod, 'Ready')?.lastTransitionTime
+}
+
 /** Adds the pods that have become ready to the held pods. */
 function addReadyPods(before: HeldPods, pods: readonly Pod[], reader: Reader): HeldPods {
   const added = pods.filter((pod) => isReadyByCondition(pod) && !before.has(pod.metadata.uid))
   if (added.length === 0) return before
   const deathsByPod = added.map((pod) => {
     const { containers } = reader.podView(pod)
-    const deaths = containers.map(({ container, deaths }) => [container.name, deaths.total] as const)
-    return [pod.metadata.uid, new Map(deaths)] as const
+    const deaths = new Map(containers.map(({ container, deaths }) => [container.name, deaths.total] as const))
+    return [pod.metadata.uid, { deaths, readySince: readySinceOf(pod) }] as const
   })
   return new Map([...before, ...deathsByPod])
 }
@@ -76,8 +80,11 @@ function findHoldProblem(pods: readonly Pod[], held: HeldPods, reader: Reader): 
     const isLeaving = isReplaced(pod) || trueCondition(pod, 'DisruptionTarget') !== undefined
     if (before === undefined || isLeaving || pod.status?.phase === 'Succeeded') continue
     const view = reader.podView(pod)
-    const dead = view.containers.find(({ container, deaths }) => deaths.total > (before.get(container.name) ?? 0))
-    if (dead === undefined && isReadyByCondition(pod)) continue
+    const dead = view.containers.find(
+      ({ container, deaths }) => deaths.total > (before.deaths.get(container.name) ?? 0),
+    )
+    // If the watch was interrupted, only the time of the condition shows that the pod was not ready meanwhile.
+    if (dead === undefined && isReadyByCondition(pod) && readySinceOf(pod) === before.readySince) continue
     const [cause] = dead ? [lastDeathProblem(dead, dead.endedAt ?? reader.now)] : problemsOfPod(view, reader)
     return cause ?? lostReadinessProblem(pod, reader)
   }
