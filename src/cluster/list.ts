@@ -16,6 +16,8 @@ interface ListOptions {
   readonly signal?: AbortSignal
   /** Maximum time without a byte. */
   readonly silenceMs?: number
+  /** Called after each page. */
+  readonly onPage?: (() => void) | undefined
   /** Whether the server sends only metadata. By default only for `secretNames` and `helmRevisions`. */
   readonly metadataOnly?: boolean
 }
@@ -48,7 +50,7 @@ async function listPages(
   request: WatchRequest,
   redact: (object: KubeObject) => KubeObject,
   limit: number | undefined,
-  { metadataOnly, ...options }: ListOptions,
+  { metadataOnly, onPage, ...options }: ListOptions,
 ): Promise<List> {
   const items: KubeObject[] = []
   let continuation = ''
@@ -79,6 +81,7 @@ async function listPages(
         throw new ConnectionError('EBADMSG', `the server answered ${path} with an item that is no object`)
       items.push(redact(withKind(object, request)))
     }
+    onPage?.()
     continuation = typeof metadata?.['continue'] === 'string' ? metadata['continue'] : ''
     if (continuation === '') return { items, resourceVersion: String(metadata?.['resourceVersion'] ?? '') }
   }

@@ -163,6 +163,8 @@ export class Reflector {
         signal,
         // The connection may be slow or dead, so failed lists alternate between a long and a short limit.
         silenceMs: this.#failures % 2 === 1 ? answerTimeoutMs : listSilenceMs,
+        // The pages of a first list, and of a list for a deadline, are no success: both are needed as a whole.
+        onPage: isRefresh || !this.#isSynced ? undefined : () => this.#recordSuccess(),
       })
     const limitMs = Math.min(Math.max(2 * this.#listMs, minRefreshMs), maxRefreshMs)
     const readInTime = () => withTimeout(clock, limitMs, [interrupt], read, () => this.#listTimeoutError(limitMs))

@@ -390,6 +390,19 @@ describe('a failed list', () => {
     expect(setting.observed.all.at(-1)).toMatchObject({ final: true })
     expect(watches(setting.server)).toHaveLength(3)
   })
+
+  test('of a later page of a list reports the page before as the last success', async () => {
+    const setting = await setUp()
+    for (let index = 0; index < 600; index++) setting.server.apply(podNamed(`p${index}`))
+    follow(setting)
+    await watching(setting)
+    setting.clock.advance(20_000)
+    setting.server.failNext(1, 410, { filter: ({ query }) => query.has('watch') })
+    setting.server.failNext(1, 500, { filter: ({ query }) => query.has('continue') })
+    setting.server.endWatches()
+    await setting.observed.until('ERROR 500')
+    expect(setting.observed.all.at(-1)).toMatchObject({ lastSuccessAt: setting.clock.now() })
+  })
 })
 
 describe('a refresh', () => {
