@@ -57,8 +57,8 @@ it('modules import only from the layers before their own', () => {
 
 // Size is a cost: before it grows, look for what the change replaces. The numbers of a folder that has reached its goal only fall.
 it.each([
-  ['src', 220, 43_100],
-  ['src/recording', 4, 800],
+  ['src', 212, 42_150],
+  ['src/recording', 4, 700],
   ['src/thresholds.ts', 1, 430],
 ])('%s has at most %i files and %i lines', (folder, files, lines) => {
   const texts = [...sources].flatMap(([path, text]) => (path === folder || path.startsWith(`${folder}/`) ? [text] : []))
