@@ -167,7 +167,7 @@ export function renderChange(
 }
 
 /** A copy without secrets. Texts must be redacted before they are rendered and compared line by line. */
-export function redactChange(change: ObjectChange, redact: (text: string) => string): ObjectChange {
+function redactChange(change: ObjectChange, redact: (text: string) => string): ObjectChange {
   const redacted = ({ before, after, by }: ObjectChange) => mapTexts({ before, after, by }, redact)
   return { ...change, ...(redacted(change) as Pick<ObjectChange, 'before' | 'after' | 'by'>) }
 }
