@@ -75,12 +75,13 @@ export function latestSetupFailure(
   podEvents: readonly EventObject[],
   time: GateTime['time'],
 ): SetupFailure | undefined {
-  const failures = podEvents.filter(
-    (event, index) => setupFailures.has(event.reason ?? '') && !isSolvedSince(event, podEvents.slice(index + 1), pod),
-  )
+  const isOpen = (event: EventObject, index: number) =>
+    setupFailures.has(event.reason ?? '') && !isSolvedSince(event, podEvents.slice(index + 1), pod)
   // An old kubelet lists the unmounted volumes every two minutes. An earlier Event contains the cause.
   const isCause = ({ message = '' }: EventObject) => !unmountedVolumes.test(message) && !isCacheNotFilled(message)
-  const last = failures.findLast(isCause) ?? failures.at(-1)
+  // From the last Event: each earlier one would be compared with all Events after it.
+  const last =
+    podEvents.findLast((event, index) => isCause(event) && isOpen(event, index)) ?? podEvents.findLast(isOpen)
   if (last === undefined) return undefined
   const { reason, message } = last
   const [firstAt, lastAt] = [time(firstOccurrence(last)), time(lastOccurrence(last))]
