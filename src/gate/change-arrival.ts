@@ -70,17 +70,15 @@ export function findOpenFields(
     return !isAutoscaled || difference.path.join('.') !== 'spec.replicas'
   })
   const texts = differing.map(describeDifference)
+  const { removed = [], applier } = record ?? {}
+  const withRemoved = (sentences: readonly string[]) => [...new Set([...sentences, ...removed])]
   // If the record of the applier contains values, it decides. `texts` describes the same differences with both values,
   // and is empty if only the record differs.
-  if (record?.hasValues)
-    return isEqualRecord(record)
-      ? []
-      : [...new Set([...(texts.length > 0 ? texts : record.differing), ...record.removed])]
-  const { removed = [], applier } = record ?? {}
+  if (record?.hasValues) return isEqualRecord(record) ? [] : withRemoved(texts.length > 0 ? texts : record.differing)
   // If the applier has written since the first list, fields beyond the manifest are defaults or from a webhook.
   const isWrittenSinceListed = () =>
     applier?.operation === 'Update' && compareWithLastApplied(manifest, listed)?.applier?.time !== applier.time
-  if (removed.length > 0 && !isWrittenSinceListed()) return [...new Set([...texts, ...removed])]
+  if (removed.length > 0 && !isWrittenSinceListed()) return withRemoved(texts)
   // Without recorded values, the differences decide. After one field has arrived, fields that admission may change do
   // not count.
   const hasArrivedInPart = [...before.keys()].some((key) => now.every((difference) => pathKey(difference) !== key))
